@@ -1,0 +1,1 @@
+"""Continuous queries over streams, in CQL, on PySpark."""

@@ -1,0 +1,194 @@
+"""What a script has declared: streams, tables, views, queries, sinks, functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlglot import exp
+
+from thalweg.errors import QueryError, SourceText, Span, did_you_mean
+from thalweg.plan.nodes import Plan
+from thalweg.settings import Settings
+from thalweg.types import Schema, Type
+from thalweg.units import Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Connector:
+    """Where rows come from or go to; `name` is a key of the table of connectors."""
+
+    name: str
+    location: str | None
+    options: tuple[tuple[str, Any], ...]
+    span: Span | None = field(default=None, compare=False)
+    source: SourceText | None = field(default=None, compare=False, repr=False)
+
+    def option(self, name: str, default: Any = None) -> Any:
+        return dict(self.options).get(name, default)
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A declared stream.
+
+    `time_column` is the position of the event time, None where the feed brings it
+    beside the columns. `unit` is the unit of an integer event time, None for SQL
+    timestamps. `slack` is in units of event time. `rank` is the place among all
+    streams of the script: it breaks ties between rows of one instant.
+    """
+
+    name: str
+    columns: Schema
+    time_column: int | None
+    unit: Unit | None
+    slack: int
+    rank: int
+    key: tuple[int, ...] = ()
+    required: frozenset[int] = frozenset()
+    connector: Connector | None = None
+
+    @property
+    def tick(self) -> Unit:
+        return self.unit or Unit.MICROSECOND
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A stored relation."""
+
+    name: str
+    columns: Schema
+    key: tuple[int, ...] = ()
+    required: frozenset[int] = frozenset()
+    refreshed: bool = False
+    connector: Connector | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A named piece of query text, bound anew wherever it is used."""
+
+    name: str
+    columns: tuple[str, ...]
+    syntax: exp.Expression
+    source: SourceText = field(repr=False)
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A registered continuous query, bound."""
+
+    name: str
+    plan: Plan
+    tick: Unit
+    settings: Settings
+    source: SourceText = field(repr=False)
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    name: str
+    query: str
+    connector: Connector
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A user's Python function, or with `aggregate` a class, by import path."""
+
+    name: str
+    parameters: tuple[Type, ...]
+    returns: Type
+    path: str
+    aggregate: bool
+
+
+Entry = Stream | Table | View | Query | Sink | Function
+
+_KINDS: dict[type[Any], str] = {
+    Stream: "stream",
+    Table: "table",
+    View: "view",
+    Query: "query",
+    Sink: "sink",
+}
+
+
+def kind_of(entry: Entry) -> str:
+    if isinstance(entry, Function):
+        return "aggregate" if entry.aggregate else "function"
+    return _KINDS[type(entry)]
+
+
+class Catalog:
+    """Entries by name; case does not count. Functions have names of their own."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, Entry] = {}
+        self._functions: dict[str, Function] = {}
+        self._broken: set[str] = set()
+
+    def __iter__(self) -> Iterator[Entry]:
+        yield from self._entries.values()
+        yield from self._functions.values()
+
+    def define(self, entry: Entry, span: Span | None = None) -> None:
+        table = self._functions if isinstance(entry, Function) else self._entries
+        key = entry.name.lower()
+        if key in table:
+            raise QueryError(
+                f'"{entry.name}" is already a {kind_of(table[key])}',  # type: ignore[index]
+                span,
+                hint=f"choose another name, or DROP {kind_of(table[key]).upper()} "  # type: ignore[index]
+                f"{entry.name} first",
+            )
+        table[key] = entry  # type: ignore[assignment]
+
+    def mark_broken(self, name: str) -> None:
+        """Remember a name whose declaration failed, so that its uses are not errors too."""
+        self._broken.add(name.lower())
+
+    def is_broken(self, name: str) -> bool:
+        return name.lower() in self._broken
+
+    def find(self, name: str) -> Entry | None:
+        return self._entries.get(name.lower())
+
+    def function(self, name: str) -> Function | None:
+        return self._functions.get(name.lower())
+
+    def drop(self, kind: str, name: str, span: Span | None = None) -> None:
+        table: dict[str, Any] = self._functions if kind in ("function", "aggregate") else (
+            self._entries
+        )
+        entry = table.get(name.lower())
+        if entry is None or kind_of(entry) != kind:
+            raise QueryError(
+                f'there is no {kind} "{name}"',
+                span,
+                hint=did_you_mean(name, [e.name for e in table.values() if kind_of(e) == kind]),
+            )
+        del table[name.lower()]
+
+    def streams(self) -> list[Stream]:
+        return [entry for entry in self._entries.values() if isinstance(entry, Stream)]
+
+    def tables(self) -> list[Table]:
+        return [entry for entry in self._entries.values() if isinstance(entry, Table)]
+
+    def queries(self) -> list[Query]:
+        return [entry for entry in self._entries.values() if isinstance(entry, Query)]
+
+    def sinks(self) -> list[Sink]:
+        return [entry for entry in self._entries.values() if isinstance(entry, Sink)]
+
+    def functions(self) -> list[Function]:
+        return list(self._functions.values())
+
+    def readable_names(self) -> list[str]:
+        """Names that FROM accepts."""
+        return [e.name for e in self._entries.values() if not isinstance(e, Sink)]

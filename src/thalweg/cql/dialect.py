@@ -1,0 +1,724 @@
+"""CQL as a dialect of sqlglot: Spark's SQL plus windows, streams and statements.
+
+The library parses SQL; only what CQL adds is written here. Two choices keep the
+two apart:
+
+- No function is known to the parser: every call becomes `Anonymous` with the
+  name as written, and `thalweg.functions` gives it a meaning. (Calls with a
+  grammar of their own, such as CAST and EXTRACT, stay the library's.)
+- Windows and reserved clauses hang on the library's nodes as extra arguments:
+  `window` on a table or subquery, `reserved` on a query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, NoReturn, TypeVar
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ParseError
+from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokens import Token, TokenType
+
+from thalweg.cql.statements import (
+    ColumnDeclaration,
+    ConnectorCall,
+    CreateFunction,
+    CreateQuery,
+    CreateSink,
+    CreateStream,
+    CreateTable,
+    CreateView,
+    Drop,
+    Explain,
+    Name,
+    Option,
+    SetOption,
+    Statement,
+)
+from thalweg.cql.windows import (
+    Length,
+    RangeSpec,
+    RowsSpec,
+    SlideSpec,
+    UnboundedSpec,
+    WindowSpec,
+)
+from thalweg.errors import QueryError, Span, did_you_mean, nearest
+from thalweg.types import Type, type_from_syntax
+from thalweg.units import is_unit_word, nanoseconds
+
+T = TypeVar("T")
+
+STREAM_OPERATORS = ("ISTREAM", "DSTREAM", "RSTREAM")
+WINDOW_WORDS = ("RANGE", "ROWS", "NOW", "UNBOUNDED", "TUMBLE", "HOP", "PARTITION")
+CREATABLE = ("STREAM", "TABLE", "QUERY", "VIEW", "SINK", "FUNCTION", "AGGREGATE")
+
+# Calls whose arguments are not a plain list keep the library's own parsers.
+_SPECIAL_CALLS = ("CAST", "EXTRACT", "OVERLAY", "POSITION", "SUBSTRING", "TRIM", "TRY_CAST")
+
+
+class Problem(ParseError):
+    """A syntax error with its place; a `ParseError` so that the library may backtrack."""
+
+    def __init__(self, error: QueryError) -> None:
+        super().__init__(error.message)
+        self.error = error
+
+
+def span_of(node: exp.Expression) -> Span | None:
+    """The stretch of text that a syntax node covers, from the tokens below it."""
+    found: Span | None = None
+    for part in node.walk():
+        meta = part.meta
+        if meta.get("start") is not None:
+            own = Span(meta["start"], meta["end"] + 1)
+            found = own if found is None else found | own
+    return found
+
+
+def _token_span(token: Token) -> Span:
+    return Span(token.start, token.end + 1)
+
+
+class CqlParser(SparkParser):
+    STRICT_CAST = True
+    FUNCTIONS: dict[str, Callable[..., Any]] = {}
+    FUNCTION_PARSERS = {name: SparkParser.FUNCTION_PARSERS[name] for name in _SPECIAL_CALLS}
+    NO_PAREN_FUNCTION_PARSERS = {"CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"]}
+
+    # Statements
+
+    def cql_statement(self) -> Statement:
+        start = self._curr
+        if self._match(TokenType.CREATE):
+            return self._create(start)
+        if self._match(TokenType.DROP):
+            return self._drop(start)
+        if self._match(TokenType.SET):
+            return self._set(start)
+        if self._match_text_seq("EXPLAIN"):
+            return self._explain(start)
+        if self._curr.token_type in (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN) or (
+            self._curr.text.upper() in STREAM_OPERATORS
+        ):
+            self._refuse(
+                "a query needs a name",
+                hint="write CREATE QUERY name AS SELECT …",
+            )
+        self._refuse(
+            f'a statement cannot start with "{self._curr.text}"',
+            detail="Statements start with CREATE, DROP, SET or EXPLAIN.",
+            hint=did_you_mean(self._curr.text, ("CREATE", "DROP", "SET", "EXPLAIN")),
+        )
+
+    def _create(self, start: Token) -> Statement:
+        kind = self._curr.text.upper()
+        if kind not in CREATABLE:
+            self._refuse(
+                f'cannot create "{self._curr.text}"' if kind else "what to create is missing",
+                detail="CREATE is followed by " + ", ".join(CREATABLE) + ".",
+                hint=did_you_mean(kind, CREATABLE),
+            )
+        self._advance()
+        match kind:
+            case "STREAM":
+                return self._create_stream(start)
+            case "TABLE":
+                return self._create_table(start)
+            case "QUERY":
+                name = self._name("query")
+                self._expect_word("AS", f"CREATE QUERY {name}")
+                return CreateQuery(name, self._query(), self._since(start))
+            case "VIEW":
+                return self._create_view(start)
+            case "SINK":
+                return self._create_sink(start)
+        return self._create_function(start, aggregate=kind == "AGGREGATE")
+
+    def _create_stream(self, start: Token) -> CreateStream:
+        name = self._name("stream")
+        columns = self._columns(f"stream {name}")
+        if not self._match_text_seq("TIMESTAMP", "BY"):
+            self._refuse(
+                f'stream "{name}" does not say which column is its event time',
+                detail="After the columns comes TIMESTAMP BY column.",
+            )
+        time = self._name("column")
+        unit: Name | None = None
+        slack: Length | None = None
+        key: tuple[Name, ...] = ()
+        while True:
+            if self._match_text_seq("UNIT"):
+                unit = self._name("unit of time")
+            elif self._match_text_seq("SLACK"):
+                slack = self._length()
+            elif self._match_text_seq("KEY"):
+                key = self._name_list()
+            else:
+                break
+        self._expect_word("FROM", f"stream {name}")
+        connector = self._connector()
+        return CreateStream(name, columns, time, unit, slack, key, connector, self._since(start))
+
+    def _create_table(self, start: Token) -> CreateTable:
+        name = self._name("table")
+        columns = self._columns(f"table {name}")
+        key: tuple[Name, ...] = ()
+        refresh: Length | None = None
+        while True:
+            if self._match_text_seq("KEY"):
+                key = self._name_list()
+            elif self._match_text_seq("REFRESH"):
+                self._match_text_seq("EVERY")
+                refresh = self._length()
+            else:
+                break
+        self._expect_word("FROM", f"table {name}")
+        return CreateTable(name, columns, key, refresh, self._connector(), self._since(start))
+
+    def _create_view(self, start: Token) -> CreateView:
+        name = self._name("view")
+        columns = self._name_list() if self._curr.token_type == TokenType.L_PAREN else ()
+        self._expect_word("AS", f"CREATE VIEW {name}")
+        return CreateView(name, columns, self._query(), self._since(start))
+
+    def _create_sink(self, start: Token) -> CreateSink:
+        name = self._name("sink")
+        self._expect_word("FROM", f"CREATE SINK {name}")
+        query = self._name("query")
+        self._expect_word("INTO", f"CREATE SINK {name}")
+        return CreateSink(name, query, self._connector(), self._since(start))
+
+    def _create_function(self, start: Token, aggregate: bool) -> CreateFunction:
+        name = self._name("function")
+        parameters = self._columns(f"function {name}", allow_empty=True)
+        self._expect_word("RETURNS", f"function {name}")
+        returns = self._type()
+        self._expect_word("AS", f"function {name}")
+        if self._curr.token_type != TokenType.STRING:
+            self._refuse(
+                f'function "{name}" does not say where its Python code is',
+                hint="write AS 'package.module:name'",
+            )
+        self._advance()
+        path, path_span = self._prev.text, _token_span(self._prev)
+        return CreateFunction(
+            name, parameters, returns, path, path_span, aggregate, self._since(start)
+        )
+
+    def _drop(self, start: Token) -> Drop:
+        kind = self._curr.text.upper()
+        if kind not in CREATABLE:
+            self._refuse(
+                f'cannot drop "{self._curr.text}"' if kind else "what to drop is missing",
+                detail="DROP is followed by " + ", ".join(CREATABLE) + ".",
+            )
+        self._advance()
+        if_exists = self._match_text_seq("IF", "EXISTS")
+        return Drop(kind, self._name(kind.lower()), if_exists, self._since(start))
+
+    def _set(self, start: Token) -> SetOption:
+        if self._match_text_seq("TIME", "ZONE"):
+            name = Name("timezone", _token_span(self._prev))
+        else:
+            name = self._dotted_name("setting")
+            if not (self._match(TokenType.EQ) or self._match_text_seq("TO")):
+                self._refuse(f"SET {name} needs a value", hint=f"write SET {name} = value")
+        return SetOption(name, self._option_value(), self._since(start))
+
+    def _explain(self, start: Token) -> Explain:
+        stage = None
+        if self._match_texts(("BOUND", "LOGICAL")):
+            stage = self._prev.text.lower()
+        if self._starts_query():
+            return Explain(self._query(), stage, self._since(start))
+        return Explain(self._name("query"), stage, self._since(start))
+
+    # Parts of statements
+
+    def _name(self, what: str) -> Name:
+        token = self._curr
+        identifier = self._parse_id_var(any_token=False)
+        if identifier is None:
+            found = f', found "{token.text}"' if token.text else ""
+            self._refuse(f"the name of a {what} is missing{found}")
+        return Name(identifier.name, _token_span(token))
+
+    def _dotted_name(self, what: str) -> Name:
+        name = self._name(what)
+        while self._match(TokenType.DOT):
+            part = self._name(what)
+            name = Name(f"{name}.{part}", name.span | part.span)
+        return name
+
+    def _name_list(self) -> tuple[Name, ...]:
+        self._expect(TokenType.L_PAREN, "(")
+        names = [self._name("column")]
+        while self._match(TokenType.COMMA):
+            names.append(self._name("column"))
+        self._expect(TokenType.R_PAREN, ")")
+        return tuple(names)
+
+    def _columns(self, of: str, allow_empty: bool = False) -> tuple[ColumnDeclaration, ...]:
+        if self._curr.token_type != TokenType.L_PAREN:
+            self._refuse(f"the columns of {of} are missing", hint="write (name TYPE, …)")
+        self._advance()
+        columns: list[ColumnDeclaration] = []
+        if not (allow_empty and self._curr.token_type == TokenType.R_PAREN):
+            columns.append(self._column())
+            while self._match(TokenType.COMMA):
+                columns.append(self._column())
+        self._expect(TokenType.R_PAREN, ")")
+        return tuple(columns)
+
+    def _column(self) -> ColumnDeclaration:
+        name = self._name("column")
+        type_ = self._type()
+        not_null = self._match_text_seq("NOT", "NULL")
+        return ColumnDeclaration(name, type_, nullable=not not_null)
+
+    def _type(self) -> Type:
+        start = self._curr
+        parsed = self._parse_types(schema=True)
+        if parsed is None:
+            found = f', found "{start.text}"' if start.text else ""
+            self._refuse(f"a type is missing{found}", token=start)
+        span = Span(start.start, self._prev.end + 1)
+        try:
+            return type_from_syntax(parsed, span)
+        except QueryError as error:
+            raise Problem(error) from None
+
+    def _connector(self) -> ConnectorCall:
+        start = self._curr
+        name = self._name("connector")
+        self._expect(TokenType.L_PAREN, "(")
+        location: str | None = None
+        location_span: Span | None = None
+        options: list[Option] = []
+        if self._match(TokenType.STRING):
+            location, location_span = self._prev.text, _token_span(self._prev)
+            self._match(TokenType.COMMA)
+        while self._curr and self._curr.token_type != TokenType.R_PAREN:
+            option_start = self._curr
+            option = self._name("option")
+            self._expect(TokenType.EQ, "=")
+            options.append(Option(option, self._option_value(), self._since(option_start)))
+            if not self._match(TokenType.COMMA):
+                break
+        self._expect(TokenType.R_PAREN, ")")
+        return ConnectorCall(name, location, tuple(options), self._since(start), location_span)
+
+    def _option_value(self) -> Any:
+        """A constant: text, a number, true, false, null, or a bare word taken as text."""
+        negative = self._match(TokenType.DASH)
+        token = self._curr
+        if self._match(TokenType.NUMBER):
+            number = Fraction(token.text)
+            value = int(number) if number.denominator == 1 else float(number)
+            return -value if negative else value
+        if negative or not token.text:
+            self._refuse("a value is missing", hint="write text in quotes, a number, true or false")
+        self._advance()
+        if token.token_type == TokenType.STRING:
+            return token.text
+        words = {"TRUE": True, "FALSE": False, "NULL": None}
+        return words.get(token.text.upper(), token.text)
+
+    def _query(self) -> exp.Expression:
+        """A query: SELECT, set operations, WITH, ISTREAM(SELECT …), or GSQL's MERGE."""
+        start = self._curr
+        operator = self._stream_operator_around()
+        if operator:
+            self._expect(TokenType.L_PAREN, "(")
+            inner = self._query()
+            self._expect(TokenType.R_PAREN, ")")
+            wrapped = exp.Subquery(this=inner)
+            wrapped.set("stream_operator", operator)
+            return wrapped.update_positions(start)
+        if self._match(TokenType.MERGE):
+            return self._merge(start)
+        parsed = self._parse_select(nested=True)
+        if isinstance(parsed, exp.Subquery):
+            parsed = self._parse_query_modifiers(self._parse_set_operations(parsed))
+        if not isinstance(parsed, exp.Query):
+            self._refuse("a query is missing", token=start, hint="write SELECT …")
+        return parsed
+
+    def _merge(self, start: Token) -> exp.Expression:
+        """`MERGE a.t : b.t FROM a, b`: parsed so that binding can name it."""
+        self._parse_column()
+        self._expect(TokenType.COLON, ":")
+        self._parse_column()
+        merged = exp.Select(expressions=[exp.Star()], from_=self._parse_from())
+        merged = self._parse_query_modifiers(merged)
+        return self._reserve(merged, "MERGE", start)
+
+    def _starts_query(self) -> bool:
+        return (
+            self._curr.token_type in (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN)
+            or self._stream_operator_around(advance=False) is not None
+        )
+
+    def _stream_operator_around(self, advance: bool = True) -> str | None:
+        """ISTREAM and the like in front of a parenthesised query."""
+        word = self._curr.text.upper()
+        if word in STREAM_OPERATORS and self._next.token_type == TokenType.L_PAREN:
+            if advance:
+                self._advance()
+            return word
+        return None
+
+    # Windows
+
+    def _parse_table(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        schema = bool(args[0] if args else kwargs.get("schema"))
+        table = super()._parse_table(*args, **kwargs)
+        if not schema and isinstance(table, exp.Table | exp.Subquery):
+            self._attach_window(table)
+        return table
+
+    def _parse_subquery(
+        self, this: exp.Expr | None, parse_alias: bool = True
+    ) -> exp.Subquery | None:
+        if not parse_alias or this is None or not self._at_window():
+            return super()._parse_subquery(this, parse_alias)
+        window = self._window()
+        subquery = super()._parse_subquery(this, parse_alias)
+        if subquery is not None:
+            subquery.set("window", window)
+        return subquery
+
+    def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
+        if isinstance(this, exp.Table):
+            self._attach_window(this)
+            return this
+        return super()._parse_bracket(this)
+
+    def _attach_window(self, table: exp.Expression) -> None:
+        if self._curr.token_type != TokenType.L_BRACKET:
+            return
+        token = self._curr
+        window = self._window()
+        if table.args.get("window") is not None:
+            self._refuse("a stream has one window, not two", token=token)
+        table.set("window", window)
+
+    def _at_window(self) -> bool:
+        return (
+            self._curr.token_type == TokenType.L_BRACKET
+            and self._next.text.upper().split(" ")[0] in WINDOW_WORDS
+        )
+
+    def _window(self) -> WindowSpec:
+        start = self._curr
+        self._expect(TokenType.L_BRACKET, "[")
+        word = self._curr.text.upper()
+        if self._match(TokenType.PARTITION_BY):
+            keys = [self._window_key()]
+            while self._match(TokenType.COMMA):
+                keys.append(self._window_key())
+            self._expect_word("ROWS", "PARTITION BY")
+            rows = self._row_count()
+            spec: WindowSpec = RowsSpec(rows, self._window_end(start), tuple(keys))
+        elif self._match_text_seq("ROWS"):
+            if self._match_text_seq("UNBOUNDED"):
+                spec = UnboundedSpec(self._window_end(start))
+            else:
+                rows = self._row_count()
+                spec = RowsSpec(rows, self._window_end(start))
+        elif self._match_text_seq("RANGE"):
+            spec = self._range(start)
+        elif self._match_text_seq("NOW"):
+            here = _token_span(self._prev)
+            nothing = Length(Fraction(0), has_unit=True, span=here)
+            spec = RangeSpec(nothing, self._window_end(start))
+        elif self._match_text_seq("UNBOUNDED"):
+            spec = UnboundedSpec(self._window_end(start))
+        elif self._match_text_seq("TUMBLE"):
+            length = self._length()
+            spec = SlideSpec(length, length, self._window_end(start))
+        elif self._match_text_seq("HOP"):
+            length = self._length()
+            self._expect(TokenType.COMMA, ",")
+            step = self._length()
+            spec = SlideSpec(length, step, self._window_end(start))
+        else:
+            self._refuse(
+                f'"{self._curr.text}" does not start a window' if word else "the window is empty",
+                detail=(
+                    "Windows are: [RANGE length], [RANGE length SLIDE step], [TUMBLE length], "
+                    "[HOP length, step],\n[ROWS n], [PARTITION BY columns ROWS n], [NOW], "
+                    "[UNBOUNDED]."
+                ),
+                hint=did_you_mean(word, WINDOW_WORDS),
+            )
+        return spec
+
+    def _range(self, start: Token) -> WindowSpec:
+        if self._match_text_seq("UNBOUNDED"):
+            return UnboundedSpec(self._window_end(start))
+        length = self._length()
+        if self._match_text_seq("SLIDE"):
+            step = self._length()
+            return SlideSpec(length, step, self._window_end(start))
+        return RangeSpec(length, self._window_end(start))
+
+    def _window_end(self, start: Token) -> Span:
+        self._expect(TokenType.R_BRACKET, "]")
+        return self._since(start)
+
+    def _window_key(self) -> tuple[str, Span]:
+        name = self._name("column")
+        if self._match(TokenType.DOT):
+            name = self._name("column")
+        return name.text, name.span
+
+    def _row_count(self) -> int:
+        token = self._curr
+        if not self._match(TokenType.NUMBER) or not token.text.isdigit() or int(token.text) < 1:
+            self._refuse(
+                "the number of rows must be a positive integer", token=token, hint="write [ROWS 10]"
+            )
+        self._match_texts(("ROW", "ROWS"))
+        return int(token.text)
+
+    def _length(self) -> Length:
+        """`10 SECONDS`, `1 MINUTE 30 SECONDS`, `INTERVAL '10' SECOND`, or a bare number."""
+        start = self._curr
+        self._match(TokenType.INTERVAL)
+        total = Fraction(0)
+        has_unit = False
+        parts = 0
+        while self._curr.token_type in (TokenType.NUMBER, TokenType.STRING):
+            self._advance()
+            token = self._prev
+            text, _, tail = token.text.strip().partition(" ")
+            try:
+                amount = Fraction(text)
+            except (ValueError, ZeroDivisionError):
+                self._refuse(f'"{token.text}" is not a length of time', token=token)
+            unit_token = token
+            if tail:
+                unit = tail.strip()
+            elif is_unit_word(self._curr.text) and self._curr.token_type != TokenType.STRING:
+                self._advance()
+                unit_token, unit = self._prev, self._prev.text
+            elif parts == 0:
+                return Length(amount, has_unit=False, span=self._since(start))
+            else:
+                self._refuse("a unit of time is missing", token=self._curr)
+            try:
+                total += nanoseconds(amount, unit, _token_span(unit_token))
+            except QueryError as error:
+                raise Problem(error) from None
+            has_unit = True
+            parts += 1
+        if not parts:
+            found = f', found "{self._curr.text}"' if self._curr.text else ""
+            self._refuse(f"a length of time is missing{found}", hint="write for instance 10 SECONDS")
+        return Length(total, has_unit, self._since(start))
+
+    # Clauses reserved for later: parsed whole, refused by name when bound
+
+    def _parse_table_alias(self, *args: Any, **kwargs: Any) -> exp.TableAlias | None:
+        if self._at_reserved_clause():
+            return None
+        return super()._parse_table_alias(*args, **kwargs)
+
+    def _parse_alias(self, this: exp.Expr | None, explicit: bool = False) -> exp.Expr | None:
+        if self._at_reserved_clause():
+            return this
+        return super()._parse_alias(this, explicit)
+
+    def _at_reserved_clause(self) -> bool:
+        word, after = self._curr.text.upper(), self._next.text.upper()
+        return (
+            word in ("CLOSING_WHEN", "LIFESPAN")
+            or (word == "LEVEL" and self._next.token_type == TokenType.NUMBER)
+            or (word == "ON" and after == "OVERLOAD")
+        )
+
+    def _parse_query_modifiers(self, this: Any) -> Any:
+        this = super()._parse_query_modifiers(this)
+        while isinstance(this, exp.Query) and self._at_reserved_clause():
+            start = self._curr
+            word = start.text.upper()
+            self._advance()
+            match word:
+                case "CLOSING_WHEN":
+                    self._parse_disjunction()
+                case "LIFESPAN":
+                    self._length()
+                case "LEVEL":
+                    self._advance()
+                    self._expect_word("WHEN", "LEVEL")
+                    self._parse_disjunction()
+                case "ON":
+                    self._advance()
+                    word = "ON OVERLOAD"
+                    self._overload_policy()
+            self._reserve(this, word, start)
+            this = super()._parse_query_modifiers(this)
+        return this
+
+    def _overload_policy(self) -> None:
+        policies = ("PRIORITIZE", "SAMPLE", "QUEUE")
+        if not self._match_texts(policies):
+            self._refuse(
+                f'"{self._curr.text}" is not an overload policy',
+                detail="ON OVERLOAD is followed by " + ", ".join(policies) + ".",
+                hint=did_you_mean(self._curr.text, policies),
+            )
+
+    def _parse_group(self, skip_group_by_token: bool = False) -> exp.Group | None:
+        """GROUP BY, whose expressions may be named as in GSQL: `GROUP BY ts/60 AS minute`."""
+        if not skip_group_by_token and not self._match(TokenType.GROUP_BY):
+            return None
+        start = self._curr
+        if self._match(TokenType.ALL):
+            return self.expression(exp.Group(all=True), start)
+        elements = self._parse_csv(
+            lambda: (
+                self._parse_grouping_sets()
+                or self._parse_cube_or_rollup()
+                or self._parse_alias(self._parse_disjunction(), explicit=True)
+            )
+        )
+        return self.expression(exp.Group(expressions=elements), start)
+
+    def _reserve(self, query: Any, clause: str, start: Token) -> Any:
+        reserved = [*(query.args.get("reserved") or []), (clause, self._since(start))]
+        query.set("reserved", reserved)
+        return query
+
+    def _parse_join(self, *args: Any, **kwargs: Any) -> exp.Join | None:
+        # The library tries a table after a comma and forgets why it failed.
+        if self._match(TokenType.COMMA):
+            return self.expression(exp.Join(this=self._parse_table(), kind="CROSS"))
+        return super()._parse_join(*args, **kwargs)
+
+    def _parse_csv(
+        self, parse_method: Callable[[], T | None], sep: TokenType = TokenType.COMMA
+    ) -> list[T]:
+        parsed = super()._parse_csv(parse_method, sep)
+        if self._prev and self._prev.token_type == sep:
+            found = f', found "{self._curr.text}"' if self._curr.text else ""
+            self._refuse(f'something is missing after ","{found}', token=self._prev)
+        return parsed
+
+    # Streams out of relations: SELECT ISTREAM …
+
+    def _parse_projections(self) -> tuple[list[exp.Expr], list[exp.Expr] | None]:
+        """`SELECT ISTREAM(a, b)`, `SELECT ISTREAM DISTINCT a` and `SELECT ISTREAM a, b`."""
+        word = self._curr.text.upper()
+        plain = self._next.token_type not in (TokenType.DOT, TokenType.COMMA, TokenType.ALIAS)
+        if word not in STREAM_OPERATORS or not self._next or not plain:
+            return super()._parse_projections()
+        if self._next.token_type == TokenType.FROM:
+            return super()._parse_projections()
+        token = self._curr
+        self._advance()
+        wrapped = self._curr.token_type == TokenType.L_PAREN and self._closes_the_list()
+        if wrapped:
+            self._advance()
+        distinct = self._match(TokenType.DISTINCT)
+        projections, exclude = super()._parse_projections()
+        if wrapped:
+            self._expect(TokenType.R_PAREN, ")")
+        marker = exp.Anonymous(this=word).update_positions(token)
+        marker.set("marks_distinct", distinct)
+        return [marker, *projections], exclude
+
+    def _closes_the_list(self) -> bool:
+        """Whether the parenthesis here encloses the whole select list."""
+        depth = 0
+        for i in range(self._index, len(self._tokens)):
+            kind = self._tokens[i].token_type
+            depth += (kind == TokenType.L_PAREN) - (kind == TokenType.R_PAREN)
+            if depth == 0:
+                after = self._tokens[i + 1].token_type if i + 1 < len(self._tokens) else None
+                return after in (None, TokenType.FROM, TokenType.R_PAREN)
+        return True
+
+    # Errors
+
+    def raise_error(self, message: str, token: Any = None) -> NoReturn:
+        place = token or self._curr or self._prev
+        if message.startswith("Invalid expression") and self._prev:
+            raise Problem(_unexpected(place, self._prev))
+        raise Problem(_readable(message, place, at_end=not (token or self._curr)))
+
+    def _refuse(
+        self,
+        message: str,
+        *,
+        token: Token | None = None,
+        detail: str | None = None,
+        hint: str | None = None,
+    ) -> NoReturn:
+        place = token or self._curr or self._prev
+        raise Problem(QueryError(message, _token_span(place), detail=detail, hint=hint))
+
+    def _expect(self, kind: TokenType, symbol: str) -> None:
+        if not self._match(kind):
+            found = f', found "{self._curr.text}"' if self._curr.text else " at the end"
+            self._refuse(f'"{symbol}" is missing{found}')
+
+    def _expect_word(self, word: str, after: str) -> None:
+        if not self._match_text_seq(word):
+            found = f', found "{self._curr.text}"' if self._curr.text else ""
+            self._refuse(
+                f"{word} is missing after {after}{found}", hint=did_you_mean(self._curr.text, [word])
+            )
+
+    def _since(self, start: Token) -> Span:
+        return Span(start.start, self._prev.end + 1)
+
+
+_CLAUSES = (
+    "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "UNION", "EXCEPT", "INTERSECT",
+    "JOIN", "ON", "AS", "SELECT", "LIFESPAN", "CLOSING_WHEN",
+)  # fmt: skip
+
+
+def _unexpected(token: Token, before: Token) -> QueryError:
+    """A misspelt keyword is taken for an alias, and the word after it is what surprises."""
+    misspelt = nearest(before.text, _CLAUSES)
+    if misspelt and before.text.upper() != misspelt and before.token_type == TokenType.VAR:
+        return QueryError(
+            f'unexpected "{token.text}" after "{before.text}"',
+            _token_span(before),
+            hint=f'did you mean "{misspelt}"?',
+        )
+    return QueryError(
+        f'unexpected "{token.text}"', _token_span(token), hint=did_you_mean(token.text, _CLAUSES)
+    )
+
+
+def _readable(message: str, token: Token, at_end: bool) -> QueryError:
+    """The library's message in our words."""
+    span = _token_span(token)
+    text = token.text
+    if "missing for <class" in message:
+        if at_end:
+            return QueryError(f'something is missing after "{text}"', span)
+        return QueryError(f'something is missing before "{text}"', span)
+    for prefix in ("Expecting ", "Expected "):
+        if message.startswith(prefix):
+            wanted = message.removeprefix(prefix).rstrip(".")
+            where = "at the end" if at_end else f'before "{text}"'
+            quoted = f'"{wanted}"' if len(wanted) == 1 else wanted
+            return QueryError(f"expected {quoted} {where}", span)
+    return QueryError(message[:1].lower() + message[1:].rstrip("."), span)
+
+
+class Cql(Spark):
+    class Tokenizer(Spark.Tokenizer):
+        # Words that would make the library pass the rest of a statement through unread.
+        COMMANDS: set[TokenType] = set()
+
+    Parser = CqlParser

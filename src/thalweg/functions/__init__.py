@@ -1,0 +1,20 @@
+"""The built-in functions: what they accept, what they give, what they compute.
+
+One file per subject. Importing the package fills the two tables.
+"""
+
+from thalweg.functions import aggregates, conditional, operators
+from thalweg.functions.aggregates import AGGREGATES, AggregateFunction
+from thalweg.functions.registry import SCALARS, Failure, Nulls, ScalarFunction, Signature
+
+__all__ = [
+    "AGGREGATES",
+    "SCALARS",
+    "AggregateFunction",
+    "Failure",
+    "Nulls",
+    "ScalarFunction",
+    "Signature",
+]
+
+_SUBJECTS = (aggregates, conditional, operators)

@@ -1,0 +1,1 @@
+"""Rows in: what a stream accepts, and in which order."""

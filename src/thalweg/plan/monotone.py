@@ -1,0 +1,52 @@
+"""Whether a relation only ever grows.
+
+CQL makes a stream of a query's answer unasked when the answer is monotone: what
+was once in it stays, so the answer is what entered. The test is conservative.
+"""
+
+from __future__ import annotations
+
+from thalweg.plan.expressions import Expression
+from thalweg.plan.nodes import (
+    Distinct,
+    Filter,
+    Join,
+    JoinGraph,
+    JoinKind,
+    Plan,
+    Project,
+    QueryScan,
+    SetKind,
+    SetOperation,
+    SingleRow,
+    TableScan,
+    UnboundedWindow,
+)
+
+_GROWING_JOINS = (JoinKind.INNER, JoinKind.CROSS, JoinKind.SEMI)
+
+
+def is_monotone(plan: Plan) -> bool:
+    if not all(_is_steady(expression) for expression in plan.expressions):
+        return False
+    match plan:
+        case UnboundedWindow() | SingleRow():
+            return True
+        case TableScan(refreshed=refreshed):
+            return not refreshed
+        case QueryScan(plan=inner):
+            return not inner.is_stream and is_monotone(inner)
+        case Filter() | Project() | Distinct() | JoinGraph():
+            return all(is_monotone(child) for child in plan.inputs)
+        case Join(kind=kind):
+            return kind in _GROWING_JOINS and all(is_monotone(child) for child in plan.inputs)
+        case SetOperation(kind=kind):
+            return kind in (SetKind.UNION, SetKind.INTERSECT) and all(
+                is_monotone(child) for child in plan.inputs
+            )
+    return False
+
+
+def _is_steady(expression: Expression) -> bool:
+    """Without subqueries: their answers change, and rows may come and go with them."""
+    return not expression.subplans and all(_is_steady(child) for child in expression.children)

@@ -1,0 +1,440 @@
+"""A whole script, bound: statements in order, each adding to the catalog.
+
+Errors of different statements are collected and reported together. A statement
+that failed leaves its name marked, so that its uses do not raise errors of
+their own.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sqlglot import exp
+
+from thalweg.catalog import Catalog, Entry, Function, Query, Sink, Stream, Table, View, kind_of
+from thalweg.connectors import checked_connector
+from thalweg.cql.dialect import span_of
+from thalweg.cql.script import parse_statements
+from thalweg.cql.statements import (
+    ColumnDeclaration,
+    CreateFunction,
+    CreateQuery,
+    CreateSink,
+    CreateStream,
+    CreateTable,
+    CreateView,
+    Drop,
+    Explain,
+    Name,
+    SetOption,
+    Statement,
+)
+from thalweg.errors import QueryError, QueryErrors, SourceText, Span, did_you_mean
+from thalweg.plan.bind_query import BROKEN, QueryBinder
+from thalweg.plan.nodes import Plan, QueryScan, StreamScan
+from thalweg.settings import Settings, changed
+from thalweg.sinks import SINKS
+from thalweg.sources import SOURCES, ReadRequest
+from thalweg.types import TIMESTAMP, Field, Schema, is_integral
+from thalweg.units import Unit, unit_named
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainRequest:
+    """An EXPLAIN statement: a query and the stage to show."""
+
+    query: Query
+    stage: str | None
+
+
+@dataclass
+class Program:
+    """What a script says, ready to run."""
+
+    source: SourceText
+    folders: tuple[Path, ...]
+    catalog: Catalog = field(default_factory=Catalog)
+    settings: Settings = field(default_factory=Settings)
+    explains: list[ExplainRequest] = field(default_factory=list)
+
+    def read_request(self, entry: Stream | Table) -> ReadRequest:
+        assert entry.connector is not None, f"{entry.name} is fed from memory"
+        return ReadRequest(
+            entry.connector, entry.columns, entry.required, self.settings.timezone, self.folders
+        )
+
+    def query(self, name: str) -> Query:
+        """A registered query by name."""
+        entry = self.catalog.find(name)
+        if not isinstance(entry, Query):
+            names = [query.name for query in self.catalog.queries()]
+            raise QueryError(
+                f'there is no query "{name}"',
+                detail=f"There is: {', '.join(names)}." if names else None,
+                hint=did_you_mean(name, names),
+            )
+        return entry
+
+
+def bind_script(
+    source: SourceText,
+    folders: tuple[Path, ...] = (),
+    catalog: Catalog | None = None,
+) -> Program:
+    """The program of a script, or all its errors together."""
+    program = Program(source, folders or (Path.cwd(),), catalog or Catalog())
+    statements, errors = parse_statements(source)
+    for statement in statements:
+        try:
+            apply(program, statement)
+        except QueryError as error:
+            errors.append(error.inside(source, statement.span))
+            _mark_broken(program, statement)
+        except QueryErrors as several:
+            errors += [error.inside(source, statement.span) for error in several.errors]
+            _mark_broken(program, statement)
+    shown = [error for error in errors if error.message != BROKEN]
+    if shown:
+        raise QueryErrors([_with_later_definition(error, statements) for error in shown])
+    return program
+
+
+def _mark_broken(program: Program, statement: Statement) -> None:
+    if isinstance(statement, CreateStream | CreateTable | CreateQuery | CreateView):
+        program.catalog.mark_broken(statement.name.text)
+
+
+def _with_later_definition(error: QueryError, statements: list[Statement]) -> QueryError:
+    """Say so where a name is missing only because it is created further down."""
+    if error.span is None or not error.message.startswith("there is no stream, table"):
+        return error
+    name = error.message.rsplit('"', 2)[-2].lower()
+    for statement in statements:
+        if (
+            isinstance(statement, CreateStream | CreateTable | CreateQuery | CreateView)
+            and statement.name.text.lower() == name
+            and statement.span.start > error.span.start
+        ):
+            error.hint = f"{statement.name} is created further down: move it up"
+    return error
+
+
+def apply(program: Program, statement: Statement) -> None:
+    """Carry out one statement."""
+    match statement:
+        case CreateStream():
+            program.catalog.define(_stream(program, statement), statement.name.span)
+        case CreateTable():
+            program.catalog.define(_table(program, statement), statement.name.span)
+        case CreateQuery():
+            query = bind_query(program, statement.name, statement.query, statement.span)
+            program.catalog.define(query, statement.name.span)
+        case CreateView():
+            _check_name(statement.name)
+            view = View(
+                statement.name.text,
+                tuple(name.text for name in statement.columns),
+                statement.query,
+                program.source,
+                program.settings,
+            )
+            _check_view(program, view, statement)
+            program.catalog.define(view, statement.name.span)
+        case CreateSink():
+            program.catalog.define(_sink(program, statement), statement.name.span)
+        case CreateFunction():
+            program.catalog.define(_function(program, statement), statement.name.span)
+        case Drop():
+            _drop(program, statement)
+        case SetOption():
+            program.settings = changed(
+                program.settings, statement.name.text, statement.value, statement.name.span
+            )
+        case Explain():
+            program.explains.append(_explain(program, statement))
+
+
+def _check_name(name: Name) -> None:
+    if name.text.startswith("_"):
+        raise QueryError(
+            f'the name "{name}" starts with an underscore',
+            name.span,
+            detail="Such names are kept for Thalweg's own outputs.",
+        )
+
+
+def _columns(declared: tuple[ColumnDeclaration, ...]) -> tuple[Schema, frozenset[int]]:
+    seen: set[str] = set()
+    for column in declared:
+        if column.name.text.lower() in seen:
+            raise QueryError(f'column "{column.name}" is declared twice', column.name.span)
+        seen.add(column.name.text.lower())
+    fields = tuple(Field(column.name.text, column.type) for column in declared)
+    return fields, frozenset(i for i, column in enumerate(declared) if not column.nullable)
+
+
+def _position(name: Name, columns: Schema, of: Name) -> int:
+    for i, column in enumerate(columns):
+        if column.name.lower() == name.text.lower():
+            return i
+    names = [column.name for column in columns]
+    raise QueryError(
+        f'"{of}" has no column "{name}"',
+        name.span,
+        detail=f"{of} has: {', '.join(names)}.",
+        hint=did_you_mean(name.text, names),
+    )
+
+
+def _stream(program: Program, statement: CreateStream) -> Stream:
+    _check_name(statement.name)
+    columns, required = _columns(statement.columns)
+    time = _position(statement.time, columns, statement.name)
+    type_ = columns[time].type
+    unit: Unit | None
+    if is_integral(type_):
+        unit = Unit.SECOND
+        if statement.unit is not None:
+            unit = unit_named(statement.unit.text, statement.unit.span)
+    elif type_ == TIMESTAMP:
+        unit = None
+        if statement.unit is not None:
+            raise QueryError(
+                "UNIT goes with an integer event time",
+                statement.unit.span,
+                detail=f"{columns[time].name} is a TIMESTAMP: its unit is the microsecond.",
+            )
+    else:
+        raise QueryError(
+            f"event time must be an integer or a TIMESTAMP, not {type_}", statement.time.span
+        )
+    slack = 0
+    if statement.slack is not None:
+        slack = statement.slack.ticks(unit or Unit.MICROSECOND, unit, "slack")
+    connector = checked_connector(statement.connector, SOURCES, "source", program.source)
+    stream = Stream(
+        name=statement.name.text,
+        columns=columns,
+        time_column=time,
+        unit=unit,
+        slack=slack,
+        rank=len(program.catalog.streams()),
+        key=tuple(_position(name, columns, statement.name) for name in statement.key),
+        required=required,
+        connector=connector,
+    )
+    _check_source(program, stream)
+    return stream
+
+
+def _table(program: Program, statement: CreateTable) -> Table:
+    _check_name(statement.name)
+    columns, required = _columns(statement.columns)
+    if statement.refresh is not None:
+        raise QueryError(
+            "REFRESH is not available yet",
+            statement.refresh.span,
+            detail="The clause is part of the language; this version reads a table once.",
+        )
+    table = Table(
+        name=statement.name.text,
+        columns=columns,
+        key=tuple(_position(name, columns, statement.name) for name in statement.key),
+        required=required,
+        connector=checked_connector(statement.connector, SOURCES, "source", program.source),
+    )
+    _check_source(program, table)
+    return table
+
+
+def _check_source(program: Program, entry: Stream | Table) -> None:
+    assert entry.connector is not None, "a declared stream has a connector"
+    check = SOURCES[entry.connector.name].check
+    if check is not None:
+        check(program.read_request(entry))
+
+
+def bind_query(program: Program, name: Name, syntax: exp.Expression, span: Span) -> Query:
+    _check_name(name)
+    tick = finest_tick(syntax, program.catalog)
+    if tick is None:
+        return _without_stream(program, syntax, span)
+    binder = QueryBinder(program.catalog, program.settings, program.source, tick)
+    plan = binder.bind(syntax)
+    if not _reads_stream(plan):
+        raise _no_stream(span)
+    return Query(name.text, plan, tick, program.settings, program.source, span)
+
+
+def _without_stream(program: Program, syntax: exp.Expression, span: Span) -> Query:
+    """Raise what is wrong with a query that names no stream: first of all its own errors."""
+    QueryBinder(program.catalog, program.settings, program.source, Unit.SECOND).bind(syntax)
+    raise _no_stream(span)
+
+
+def _no_stream(span: Span) -> QueryError:
+    return QueryError(
+        "the query reads no stream",
+        span,
+        detail="Without a stream there is no time, and nothing that continues.",
+        hint="join the tables with a stream",
+    )
+
+
+def _reads_stream(plan: Plan) -> bool:
+    return any(
+        isinstance(node, StreamScan)
+        or (isinstance(node, QueryScan) and _reads_stream(node.plan))
+        for node in plan.walk()
+    )
+
+
+def finest_tick(
+    syntax: exp.Expression, catalog: Catalog, seen: frozenset[str] = frozenset()
+) -> Unit | None:
+    """The finest unit of time among all streams that a query reads, directly or not."""
+    units: list[Unit] = []
+    for table in syntax.find_all(exp.Table):
+        entry: Entry | None = catalog.find(table.name)
+        if isinstance(entry, Stream | Query):
+            units.append(entry.tick)
+        elif isinstance(entry, View) and entry.name.lower() not in seen:
+            inner = finest_tick(entry.syntax, catalog, seen | {entry.name.lower()})
+            if inner is not None:
+                units.append(inner)
+    return min(units, key=lambda unit: unit.value, default=None)
+
+
+def _check_view(program: Program, view: View, statement: CreateView) -> None:
+    """Bind the view once, so that its mistakes show where it is created."""
+    tick = finest_tick(view.syntax, program.catalog) or Unit.SECOND
+    binder = QueryBinder(program.catalog, program.settings, program.source, tick)
+    plan = binder.query(view.syntax, None)
+    if view.columns and len(view.columns) != len(plan.schema):
+        raise QueryError(
+            f"{len(view.columns)} column names for {len(plan.schema)} columns",
+            statement.columns[0].span,
+        )
+
+
+def _sink(program: Program, statement: CreateSink) -> Sink:
+    _check_name(statement.name)
+    entry = program.catalog.find(statement.query.text)
+    if not isinstance(entry, Query):
+        if program.catalog.is_broken(statement.query.text):
+            raise QueryError(BROKEN, statement.query.span)
+        names = [query.name for query in program.catalog.queries()]
+        raise QueryError(
+            f'there is no query "{statement.query}"',
+            statement.query.span,
+            detail=f'"{statement.query}" is a {kind_of(entry)}.' if entry else None,
+            hint=did_you_mean(statement.query.text, names)
+            or "a sink takes the answers of a query made with CREATE QUERY",
+        )
+    connector = checked_connector(statement.connector, SINKS, "sink", program.source)
+    return Sink(statement.name.text, entry.name, connector)
+
+
+def _function(program: Program, statement: CreateFunction) -> Function:
+    load_python(statement.path, program.folders, statement.aggregate, statement.path_span)
+    return Function(
+        statement.name.text,
+        tuple(parameter.type for parameter in statement.parameters),
+        statement.returns,
+        statement.path,
+        statement.aggregate,
+    )
+
+
+def load_python(
+    path: str, folders: tuple[Path, ...], aggregate: bool, span: Span | None = None
+) -> Any:
+    """The Python object at `module:name`; the script's folder counts as a place for modules."""
+    module_name, colon, attribute = path.partition(":")
+    if not colon or not module_name or not attribute:
+        raise QueryError(
+            f"'{path}' is not an import path", span, hint="write 'package.module:name'"
+        )
+    for folder in reversed(folders):
+        if str(folder) not in sys.path:
+            sys.path.insert(0, str(folder))
+    try:
+        found: Any = importlib.import_module(module_name)
+    except Exception as error:
+        raise QueryError(
+            f"cannot import {module_name}", span, detail=f"{type(error).__name__}: {error}"
+        ) from None
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            raise QueryError(
+                f'{module_name} has no "{attribute}"',
+                span,
+                hint=did_you_mean(part, [n for n in dir(found) if not n.startswith("_")]),
+            )
+        found = getattr(found, part)
+    if not callable(found):
+        raise QueryError(f"{path} is not a function", span)
+    if aggregate:
+        for method in ("add", "result"):
+            if not hasattr(found, method):
+                raise QueryError(
+                    f"{path} has no method {method}",
+                    span,
+                    detail="An aggregate is a class with add(self, …) and result(self).",
+                )
+    return found
+
+
+def _drop(program: Program, statement: Drop) -> None:
+    kind, name = statement.kind.lower(), statement.name
+    entry = program.catalog.function(name.text) or program.catalog.find(name.text)
+    if entry is None and statement.if_exists:
+        return
+    if kind in ("stream", "table", "view", "query"):
+        user = _reader_of(program.catalog, name.text)
+        if user is not None:
+            raise QueryError(
+                f'{kind} "{name}" is in use',
+                name.span,
+                detail=f'{kind_of(user)} "{user.name}" reads it.',
+                hint=f"DROP {kind_of(user).upper()} {user.name} first",
+            )
+    program.catalog.drop(kind, name.text, name.span)
+
+
+def _reader_of(catalog: Catalog, name: str) -> Entry | None:
+    """Something that reads the named entry."""
+    wanted = name.lower()
+    for entry in catalog:
+        match entry:
+            case View(syntax=syntax):
+                if any(table.name.lower() == wanted for table in syntax.find_all(exp.Table)):
+                    return entry
+            case Query(plan=plan):
+                read = {getattr(node, "name", "").lower() for node in plan.walk()}
+                if wanted in read:
+                    return entry
+            case Sink(query=query):
+                if query.lower() == wanted:
+                    return entry
+    return None
+
+
+def _explain(program: Program, statement: Explain) -> ExplainRequest:
+    subject = statement.subject
+    if isinstance(subject, Name):
+        try:
+            return ExplainRequest(program.query(subject.text), statement.stage)
+        except QueryError as error:
+            if program.catalog.is_broken(subject.text):
+                raise QueryError(BROKEN, subject.span) from None
+            error.span = subject.span
+            raise
+    name = Name("query", span_of(subject) or statement.span)
+    return ExplainRequest(
+        bind_query(program, name, subject, statement.span), statement.stage
+    )

@@ -1,0 +1,630 @@
+"""What every plan must answer: CQL by definition, instant by instant.
+
+Slow and obvious on purpose, and never optimised: every other way to run a query
+is compared with this one. It reads beside the definition of the language:
+
+- a **stream** is a list of elements, each a row with the instant it belongs to;
+- a **relation** is, at each instant, a bag of rows;
+- a window makes a relation of a stream, SQL makes relations of relations, and
+  ISTREAM, DSTREAM and RSTREAM make a stream of a relation.
+
+`stream(plan)` gives the elements of a stream-valued plan, `relation(plan, now)`
+the bag of any other, and `changes(plan)` the instants at which that bag can
+differ from the one a tick before. `answers` runs a whole query, `answer_at`
+computes a single instant from scratch.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+from thalweg.evaluate import Compiler, Evaluate, Failures, Surroundings, describe_exception
+from thalweg.functions import AGGREGATES, Failure, Signature
+from thalweg.functions.aggregates import evaluate_aggregate
+from thalweg.intake.accept import Arrival
+from thalweg.plan.expressions import (
+    AggregateCall,
+    Expression,
+    columns_used,
+    conjuncts,
+    moved,
+    outer_columns_used,
+)
+from thalweg.plan.nodes import (
+    Aggregate,
+    Distinct,
+    Dstream,
+    Filter,
+    Istream,
+    Join,
+    JoinGraph,
+    JoinKind,
+    PartitionWindow,
+    Plan,
+    Project,
+    QueryScan,
+    RangeWindow,
+    RowsWindow,
+    Rstream,
+    SetKind,
+    SetOperation,
+    SingleRow,
+    SlideWindow,
+    SortKey,
+    StreamOperator,
+    StreamScan,
+    TableScan,
+    Top,
+    UnboundedWindow,
+    Window,
+)
+from thalweg.python_values import from_python, to_python
+from thalweg.values import row_key, sort_key
+
+Values = tuple[Any, ...]
+# A row's place in the total order Σ: one part per base row, in the order of FROM.
+Order = tuple[tuple[Any, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    values: Values
+    order: Order = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A row of a stream and its instant."""
+
+    time: int
+    row: Row
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One record of an answer."""
+
+    time: int
+    sign: str
+    values: Values
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What the streams and tables of a catalog hold; streams in their own units."""
+
+    streams: Mapping[str, Sequence[Arrival]]
+    tables: Mapping[str, Sequence[Values]]
+    ranks: Mapping[str, int] = field(default_factory=dict)
+
+
+class Reference:
+    """Answers queries over fixed inputs."""
+
+    def __init__(self, inputs: Inputs, load_python: Callable[[str], Any]) -> None:
+        self.inputs = inputs
+        self.failures = Failures()
+        self._load_python = load_python
+        self._compile = Compiler(load_python)
+        self._streams: dict[int, tuple[Plan, list[Element]]] = {}
+        self._now: int | None = None
+        self._bags: dict[int, tuple[Plan, list[Row]]] = {}
+
+    # The two questions
+
+    def answers(self, plan: Plan) -> Iterator[Change]:
+        """The whole answer of a query, in the order of time.
+
+        A relation is answered as its net changes, a stream as its elements.
+        """
+        if plan.is_stream:
+            for element in self.stream(plan):
+                yield Change(element.time, "+", element.row.values)
+            return
+        before: list[Row] = []
+        for now in sorted(self.changes(plan)):
+            after = self.relation(plan, now)
+            entered, left = net_difference(after, before)
+            for sign, rows in (("-", left), ("+", entered)):
+                for row in sorted(rows, key=lambda row: row_key(row.values)):
+                    yield Change(now, sign, row.values)
+            before = after
+
+    def answer_at(self, plan: Plan, now: int) -> list[Values]:
+        """The rows of a relation at an instant, or the elements of a stream at it."""
+        if isinstance(plan, Rstream):
+            rows = self.relation(plan.input, now) if now in self.evaluations(plan.input) else []
+        elif isinstance(plan, StreamOperator):
+            after, before = (self._at(plan.input, instant) for instant in (now, now - 1))
+            entered, left = net_difference(after, before)
+            rows = entered if isinstance(plan, Istream) else left
+        elif plan.is_stream:
+            rows = [element.row for element in self.stream(plan) if element.time == now]
+        else:
+            rows = self._at(plan, now)
+        return [row.values for row in rows]
+
+    def _at(self, plan: Plan, now: int) -> list[Row]:
+        """The relation of a query, which is empty before the first row of its streams."""
+        begin = self.begin(plan)
+        return self.relation(plan, now) if begin is not None and now >= begin else []
+
+    # Streams
+
+    def stream(self, plan: Plan) -> list[Element]:
+        """The elements of a stream in the order of (time, Σ)."""
+        known = self._streams.get(id(plan))
+        if known is None:
+            elements = sorted(self._elements(plan), key=lambda e: (e.time, e.row.order))
+            known = self._streams[id(plan)] = (plan, elements)
+        return known[1]
+
+    def _elements(self, plan: Plan) -> Iterator[Element]:
+        match plan:
+            case StreamScan(name=name, columns=columns, scale=scale):
+                rank = self.inputs.ranks.get(name, 0)
+                for arrival in self.inputs.streams[name]:
+                    time = arrival.time * scale
+                    values = tuple(arrival.values[i] for i in columns)
+                    yield Element(time, Row(values, ((0, time, rank, arrival.position),)))
+            case QueryScan(plan=inner, scale=scale):
+                for element in self.stream(inner):
+                    time = element.time * scale
+                    yield Element(time, Row(element.row.values, _stamped(time, element.row.order)))
+            case Filter(input=source, predicate=predicate):
+                for element in self.stream(source):
+                    if self._is_true(predicate, element.row.values):
+                        yield element
+            case Project(input=source, outputs=outputs):
+                for element in self.stream(source):
+                    values = self._values(outputs, element.row.values)
+                    yield Element(element.time, Row(values, element.row.order))
+            case Rstream(input=source):
+                for now in sorted(self.evaluations(source)):
+                    for row in self.relation(source, now):
+                        yield Element(now, Row(row.values, _stamped(now, row.order)))
+            case Istream(input=source) | Dstream(input=source):
+                before: list[Row] = []
+                for now in sorted(self.changes(source)):
+                    after = self.relation(source, now)
+                    entered, left = net_difference(after, before)
+                    for row in entered if isinstance(plan, Istream) else left:
+                        yield Element(now, Row(row.values, _stamped(now, row.order)))
+                    before = after
+            case _:
+                raise AssertionError(f"{type(plan).__name__} is not a stream")
+
+    def arrivals(self, plan: Plan) -> list[int]:
+        """When rows arrive on a stream, ascending; also those that a filter drops."""
+        match plan:
+            case Filter(input=source) | Project(input=source):
+                return self.arrivals(source)
+        return [element.time for element in self.stream(plan)]
+
+    # Time
+
+    def begin(self, plan: Plan) -> int | None:
+        """The instant of the first row of any source stream below; None if there is none."""
+        match plan:
+            case StreamScan(name=name, scale=scale):
+                times = [arrival.time * scale for arrival in self.inputs.streams[name]]
+                return min(times, default=None)
+            case QueryScan(plan=inner, scale=scale):
+                begin = self.begin(inner)
+                return None if begin is None else begin * scale
+        begins = [self.begin(child) for child in _children(plan)]
+        return min((begin for begin in begins if begin is not None), default=None)
+
+    def changes(self, plan: Plan) -> set[int]:
+        """Every instant at which the relation can differ from the tick before."""
+        match plan:
+            case QueryScan(plan=inner, scale=scale) if not inner.is_stream:
+                return {now * scale for now in self.changes(inner)}
+            case SlideWindow(input=source, span=span, step=step):
+                times = self.arrivals(source)
+                entries = {(t // step + 1) * step for t in times}
+                return entries | {((t + span) // step + 1) * step for t in times}
+            case Window():
+                return self._window_instants(plan)
+        instants = set(chain.from_iterable(self.changes(child) for child in _children(plan)))
+        begin = self.begin(plan)
+        return instants if begin is None else instants | {begin}
+
+    def evaluations(self, plan: Plan) -> set[int]:
+        """When RSTREAM emits: arrivals, expiries, multiples of the slide."""
+        instants: set[int] = set()
+        horizon = max(self.changes(plan), default=None)
+        begin = self.begin(plan)
+        for node in _nodes(plan):
+            if isinstance(node, SlideWindow):
+                if horizon is not None and begin is not None:
+                    first = -(-begin // node.step) * node.step
+                    instants |= set(range(first, horizon + 1, node.step))
+            elif isinstance(node, Window):
+                instants |= self._window_instants(node)
+            elif isinstance(node, QueryScan) and not node.is_stream:
+                instants |= {now * node.scale for now in self.evaluations(node.plan)}
+        return instants
+
+    def _window_instants(self, window: Window) -> set[int]:
+        times = set(self.arrivals(window.input))
+        if isinstance(window, RangeWindow):
+            return times | {t + window.span + 1 for t in times}
+        return times
+
+    # Relations
+
+    def relation(self, plan: Plan, now: int, outer: Values | None = None) -> list[Row]:
+        """The bag of a relation at an instant; `outer` is the row around a subquery."""
+        if outer is not None:
+            return list(self._rows(plan, now, outer))
+        if now != self._now:
+            self._now, self._bags = now, {}
+        known = self._bags.get(id(plan))
+        if known is None:
+            rows = list(self._rows(plan, now, None))
+            if self._now != now:  # a stream below was computed on the way
+                return rows
+            known = self._bags[id(plan)] = (plan, rows)
+        return known[1]
+
+    def _rows(self, plan: Plan, now: int, outer: Values | None) -> Iterator[Row] | list[Row]:
+        match plan:
+            case Window():
+                return [element.row for element in self._inside(plan, now)]
+            case TableScan(name=name, columns=columns):
+                return [
+                    Row(tuple(values[i] for i in columns), ((0, position),))
+                    for position, values in enumerate(self.inputs.tables[name])
+                ]
+            case SingleRow():
+                return [Row(())]
+            case QueryScan(plan=inner, scale=scale):
+                return self._at(inner, now // scale)
+            case Filter():
+                return self._filter(plan, now, outer)
+            case Project(input=source, outputs=outputs):
+                return [
+                    Row(self._values(outputs, row.values, now, outer), row.order)
+                    for row in self.relation(source, now, outer)
+                ]
+            case Join():
+                return self._join(plan, now, outer)
+            case JoinGraph():
+                return self._join_graph(plan, now, outer)
+            case Aggregate():
+                return self._aggregate(plan, now, outer)
+            case Distinct(input=source):
+                return _by_value(_distinct(self.relation(source, now, outer)))
+            case SetOperation():
+                return self._set_operation(plan, now, outer)
+            case Top(input=source, keys=keys, limit=limit, offset=offset):
+                rows = sorted(
+                    self.relation(source, now, outer), key=lambda row: _top_key(row.values, keys)
+                )
+                return rows[offset : offset + limit]
+        raise AssertionError(f"{type(plan).__name__} is not a relation")
+
+    def _inside(self, window: Window, now: int) -> list[Element]:
+        """The elements that a window holds."""
+        elements = self.stream(window.input)
+
+        def between(first: int, end: int) -> list[Element]:
+            """Those with first ≤ time < end."""
+            start = bisect_left(elements, first, key=lambda e: e.time)
+            return elements[start : bisect_left(elements, end, key=lambda e: e.time)]
+
+        match window:
+            case RangeWindow(span=span):
+                return between(now - span, now + 1)
+            case SlideWindow(span=span, step=step):
+                edge = now // step * step
+                return between(edge - span, edge)
+        so_far = elements[: bisect_right(elements, now, key=lambda e: e.time)]
+        match window:
+            case RowsWindow(rows=rows):
+                return so_far[-rows:]
+            case PartitionWindow(keys=keys, rows=rows):
+                parts: dict[Values, list[Element]] = defaultdict(list)
+                for element in so_far:
+                    parts[row_key(tuple(element.row.values[i] for i in keys))].append(element)
+                return [element for part in parts.values() for element in part[-rows:]]
+            case UnboundedWindow():
+                return so_far
+        raise AssertionError(f"unknown window {window}")
+
+    def _filter(self, plan: Filter, now: int, outer: Values | None) -> list[Row]:
+        members = _inner_members(plan.input)
+        if len(members) > 1:
+            # The product, filtered. Each condition is tested as soon as its columns
+            # are there, which skips only rows that the filter would drop.
+            tests = [*conjuncts(plan.predicate), *_inner_conditions(plan.input, 0)]
+            return self._product(members, tests, now, outer)
+        return [
+            row
+            for row in self.relation(plan.input, now, outer)
+            if self._is_true(plan.predicate, row.values, now, outer)
+        ]
+
+    def _product(
+        self, members: list[Plan], tests: list[Expression], now: int, outer: Values | None
+    ) -> list[Row]:
+        """Combinations of one row per member on which every test is true."""
+        partial = [Row(())]
+        waiting = [(max(columns_used(test), default=-1), test) for test in tests]
+        width = 0
+        for member in members:
+            width += len(member.schema)
+            ready = [test for last, test in waiting if last < width]
+            waiting = [(last, test) for last, test in waiting if last >= width]
+            rows = self.relation(member, now, outer)
+            pairs = (_paired(left, right) for left in partial for right in rows)
+            partial = [
+                pair
+                for pair in pairs
+                if all(self._is_true(test, pair.values, now, outer) for test in ready)
+            ]
+        return partial
+
+    def _join(self, plan: Join, now: int, outer: Values | None) -> list[Row]:
+        if plan.kind in (JoinKind.INNER, JoinKind.CROSS):
+            tests = list(_inner_conditions(plan, 0))
+            return self._product(_inner_members(plan), tests, now, outer)
+        left = self.relation(plan.left, now, outer)
+        right = self.relation(plan.right, now, outer)
+
+        def outcome(a: Row, b: Row) -> bool | None:
+            if plan.condition is None:
+                return True
+            result = self._value(plan.condition, a.values + b.values, now, outer)
+            return None if result is None else bool(result)
+
+        if plan.kind is JoinKind.SEMI:
+            return [a for a in left if any(outcome(a, b) for b in right)]
+        if plan.kind is JoinKind.ANTI:
+            stays = (False,) if plan.null_aware else (False, None)
+            return [a for a in left if all(outcome(a, b) in stays for b in right)]
+        result: list[Row] = []
+        matched_right: set[int] = set()
+        no_left = Row((None,) * len(plan.left.schema))
+        no_right = Row((None,) * len(plan.right.schema))
+        for a in left:
+            partners = [i for i, b in enumerate(right) if outcome(a, b)]
+            matched_right.update(partners)
+            result += [_paired(a, right[i]) for i in partners]
+            if not partners and plan.kind in (JoinKind.LEFT, JoinKind.FULL):
+                result.append(_paired(a, no_right))
+        if plan.kind in (JoinKind.RIGHT, JoinKind.FULL):
+            result += [
+                _paired(no_left, b) for i, b in enumerate(right) if i not in matched_right
+            ]
+        return result
+
+    def _join_graph(self, plan: JoinGraph, now: int, outer: Values | None) -> list[Row]:
+        def keys_agree(values: Values) -> bool:
+            return all(
+                None not in (parts := [values[i] for i in key.columns])
+                and len(set(map(sort_key, parts))) == 1
+                for key in plan.keys
+            )
+
+        rows = self._product(list(plan.members), list(plan.predicates), now, outer)
+        return [row for row in rows if keys_agree(row.values)]
+
+    def _aggregate(self, plan: Aggregate, now: int, outer: Values | None) -> list[Row]:
+        groups: dict[Values, tuple[Values, list[Values]]] = {}
+        for row in self.relation(plan.input, now, outer):
+            keys = self._values(plan.keys, row.values, now, outer)
+            groups.setdefault(row_key(keys), (keys, []))[1].append(row.values)
+        if not plan.keys and not groups:
+            begin = self.begin(plan.input)
+            if _has_stream(plan.input) and (begin is None or now < begin):
+                return []
+            groups[()] = ((), [])
+        return _by_value(
+            Row(keys + tuple(self._aggregated(call, rows, now, outer) for call in plan.calls))
+            for keys, rows in groups.values()
+        )
+
+    def _aggregated(
+        self, call: AggregateCall, rows: list[Values], now: int, outer: Values | None
+    ) -> Any:
+        if call.where is not None:
+            rows = [row for row in rows if self._is_true(call.where, row, now, outer)]
+        arguments = [self._values(call.arguments, row, now, outer) for row in rows]
+        try:
+            if call.path is not None:
+                return self._user_aggregate(call, arguments)
+            function = AGGREGATES[call.function]
+            signature = Signature(tuple(a.type for a in call.arguments), call.type)
+            return evaluate_aggregate(
+                function, function.make(signature), arguments, call.distinct
+            )
+        except Failure as failure:
+            self.failures.note(call.function, str(failure), ())
+            return None
+
+    def _user_aggregate(self, call: AggregateCall, arguments: list[Values]) -> Any:
+        assert call.path is not None, "a user's aggregate has a path"
+        if call.distinct:
+            arguments = list({row_key(values): values for values in arguments}.values())
+        types = [argument.type for argument in call.arguments]
+        try:
+            state = self._load_python(call.path)()
+            for values in sorted(arguments, key=row_key):
+                state.add(*map(to_python, values, types))
+            return from_python(state.result(), call.type)
+        except Exception as error:
+            raise Failure(describe_exception(error)) from None
+
+    def _set_operation(self, plan: SetOperation, now: int, outer: Values | None) -> list[Row]:
+        left = self.relation(plan.left, now, outer)
+        right = self.relation(plan.right, now, outer)
+        if plan.kind is SetKind.UNION:
+            both = left + right
+            return both if plan.all else _by_value(_distinct(both))
+        counts = Counter(row_key(row.values) for row in right)
+        if not plan.all:
+            present = plan.kind is SetKind.INTERSECT
+            kept = [r for r in _distinct(left) if (counts[row_key(r.values)] > 0) is present]
+            return _by_value(kept)
+        kept = []
+        for row in left:
+            key = row_key(row.values)
+            matched = counts[key] > 0
+            counts[key] -= matched
+            if matched is (plan.kind is SetKind.INTERSECT):
+                kept.append(row)
+        return _by_value(kept)
+
+    # Expressions
+
+    def _value(
+        self, expression: Expression, row: Values, now: int = 0, outer: Values | None = None
+    ) -> Any:
+        evaluate: Evaluate = self._compile(expression)
+        return evaluate(row, self._around(now, outer))
+
+    def _values(
+        self,
+        expressions: tuple[Expression, ...],
+        row: Values,
+        now: int = 0,
+        outer: Values | None = None,
+    ) -> Values:
+        around = self._around(now, outer)
+        return tuple(self._compile(expression)(row, around) for expression in expressions)
+
+    def _is_true(
+        self, predicate: Expression, row: Values, now: int = 0, outer: Values | None = None
+    ) -> bool:
+        return self._value(predicate, row, now, outer) is True
+
+    def _around(self, now: int, outer: Values | None) -> Surroundings:
+        def rows_of(plan: Plan, row: Values) -> list[Values]:
+            correlated = bool(outer_columns_used(plan))
+            return [r.values for r in self.relation(plan, now, row if correlated else None)]
+
+        return Surroundings(outer, rows_of, self.failures)
+
+
+def net_difference(after: list[Row], before: list[Row]) -> tuple[list[Row], list[Row]]:
+    """What entered and what left a bag, equal rows cancelled.
+
+    Of equal rows that entered, those latest in Σ remain; which copy it is shows
+    only in the order of a derived stream.
+    """
+    entered = _without(after, before)
+    left = _without(before, after)
+    gone = Counter(row_key(row.values) for row in left)
+    come = Counter(row_key(row.values) for row in entered)
+    return _uncancelled(entered, gone), _uncancelled(left, come)
+
+
+def _without(rows: list[Row], others: list[Row]) -> list[Row]:
+    """Bag difference of rows with their place in Σ."""
+    counts = Counter((row_key(row.values), row.order) for row in others)
+    kept = []
+    for row in rows:
+        key = (row_key(row.values), row.order)
+        if counts[key] > 0:
+            counts[key] -= 1
+        else:
+            kept.append(row)
+    return kept
+
+
+def _uncancelled(rows: list[Row], opposite: Counter[Values]) -> list[Row]:
+    kept = []
+    for row in sorted(rows, key=lambda row: row.order):
+        key = row_key(row.values)
+        if opposite[key] > 0:
+            opposite[key] -= 1
+        else:
+            kept.append(row)
+    return kept
+
+
+def _stamped(time: int, order: Order) -> Order:
+    return ((0, time), *order)
+
+
+def _paired(left: Row, right: Row) -> Row:
+    return Row(left.values + right.values, left.order + right.order)
+
+
+def _distinct(rows: list[Row]) -> list[Row]:
+    return list({row_key(row.values): row for row in rows}.values())
+
+
+def _by_value(rows: Iterator[Row] | list[Row] | Any) -> list[Row]:
+    """Rows that stand for no single base row are ordered by their values."""
+    return [Row(row.values, ((1, row_key(row.values)),)) for row in rows]
+
+
+def _top_key(values: Values, keys: tuple[SortKey, ...]) -> tuple[Any, ...]:
+    return (*(_directed(values[key.column], key) for key in keys), row_key(values))
+
+
+@dataclass(frozen=True, slots=True)
+class _Descending:
+    key: tuple[Any, ...]
+
+    def __lt__(self, other: _Descending) -> bool:
+        return other.key < self.key
+
+
+def _directed(value: Any, key: SortKey) -> tuple[Any, ...]:
+    null_rank = 0 if key.nulls_first else 2
+    if value is None:
+        return (null_rank,)
+    inner = sort_key(value)
+    return (1, _Descending(inner) if key.descending else inner)
+
+
+def _inner_members(plan: Plan) -> list[Plan]:
+    """The inputs of a tree of inner and cross joins, from left to right."""
+    if isinstance(plan, Join) and plan.kind in (JoinKind.INNER, JoinKind.CROSS):
+        return _inner_members(plan.left) + _inner_members(plan.right)
+    return [plan]
+
+
+def _inner_conditions(plan: Plan, start: int) -> Iterator[Expression]:
+    """The conditions of such a tree, over the columns of all its inputs."""
+    if not (isinstance(plan, Join) and plan.kind in (JoinKind.INNER, JoinKind.CROSS)):
+        return
+    yield from _inner_conditions(plan.left, start)
+    yield from _inner_conditions(plan.right, start + len(plan.left.schema))
+    if plan.condition is not None:
+        yield from (moved(part, start) for part in conjuncts(plan.condition))
+
+
+def _children(plan: Plan) -> Iterator[Plan]:
+    """Inputs, and the subqueries of expressions."""
+    yield from plan.inputs
+    for expression in plan.expressions:
+        yield from _subqueries(expression)
+
+
+def _subqueries(expression: Expression) -> Iterator[Plan]:
+    yield from expression.subplans
+    for child in expression.children:
+        yield from _subqueries(child)
+
+
+def _nodes(plan: Plan) -> Iterator[Plan]:
+    """This node and all below that belong to the same relation: streams are not entered."""
+    yield plan
+    if isinstance(plan, Window):
+        return
+    for child in _children(plan):
+        yield from _nodes(child)
+
+
+def _has_stream(plan: Plan) -> bool:
+    return any(isinstance(node, StreamScan | QueryScan) for node in plan.walk())

@@ -1,0 +1,14 @@
+"""Where rows come from: one file per connector."""
+
+from thalweg.connectors import ConnectorKind
+from thalweg.sources import csv, generator, jsonl, parquet
+from thalweg.sources.base import Accepted, ReadRequest, Reject, SourceKind
+
+SOURCES: dict[str, SourceKind] = {
+    "csv": SourceKind("csv", csv.OPTIONS, csv.read),
+    "jsonl": SourceKind("jsonl", jsonl.OPTIONS, jsonl.read),
+    "parquet": SourceKind("parquet", parquet.OPTIONS, parquet.read),
+    "generator": SourceKind("generator", generator.OPTIONS, generator.read, generator.check),
+}
+
+__all__ = ["SOURCES", "Accepted", "ConnectorKind", "ReadRequest", "Reject", "SourceKind"]

@@ -1,0 +1,144 @@
+"""What a connector is asked for, and what it gives: rows, and rows it could not read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from thalweg.catalog import Connector
+from thalweg.coercion import casts_explicitly
+from thalweg.connectors import ConnectorKind
+from thalweg.errors import QueryError
+from thalweg.functions.cast import caster
+from thalweg.functions.registry import Failure
+from thalweg.types import STRING, Schema, Type
+
+# Enough of a bad row to recognise it.
+_RAW_LENGTH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A row in the columns' own value forms, and where it was."""
+
+    values: tuple[Any, ...]
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """A row that could not be read: where it was, why, and what it looked like."""
+
+    place: str
+    reason: str
+    raw: str
+
+    @staticmethod
+    def of(place: str, reason: str, raw: object) -> Reject:
+        text = raw if isinstance(raw, str) else repr(raw)
+        printable = text.encode("utf-8", "backslashreplace").decode()
+        return Reject(place, reason, printable[:_RAW_LENGTH])
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRequest:
+    """Everything a connector needs to read a stream or table.
+
+    `folders` are tried in order for a relative location.
+    """
+
+    connector: Connector
+    columns: Schema
+    required: frozenset[int]
+    zone: str
+    folders: tuple[Path, ...]
+
+    def error(self, message: str, detail: str | None = None, hint: str | None = None) -> QueryError:
+        """An error that points at the connector in the script."""
+        connector = self.connector
+        return QueryError(
+            message, connector.span, detail=detail, hint=hint, source=connector.source
+        )
+
+
+Read = Callable[[ReadRequest], Iterator[Accepted | Reject]]
+
+
+@dataclass(frozen=True)
+class SourceKind(ConnectorKind):
+    """`check`, if there is one, refuses what cannot work before anything is read."""
+
+    read: Read
+    check: Callable[[ReadRequest], None] | None = None
+
+
+def files_of(request: ReadRequest) -> list[Path]:
+    """The files that a location names, in order of name: a file, a folder or a pattern."""
+    location = request.connector.location
+    if not location:
+        raise request.error(
+            f"{request.connector.name} needs a location",
+            hint=f"write {request.connector.name}('file')",
+        )
+    tried = []
+    for folder in request.folders:
+        path = folder / Path(location).expanduser()
+        tried.append(str(path))
+        try:
+            found = _matching(path)
+        except OSError as error:
+            raise request.error(f"cannot read {path}: {error.strerror}") from None
+        if found:
+            return found
+        if path.is_dir():
+            raise request.error(f"the folder {path} holds no files")
+    what = "matches" if any(c in location for c in "*?[") else "is at"
+    places = " or ".join(dict.fromkeys(tried))
+    raise request.error(f"no file {what} {location!r}", detail=f"Looked for {places}.")
+
+
+def _matching(path: Path) -> list[Path]:
+    if path.is_file():
+        return [path]
+    if path.is_dir():
+        inside = path.iterdir()
+    elif any(c in str(path) for c in "*?["):
+        anchor = Path(path.anchor) if path.anchor else Path()
+        inside = anchor.glob(str(path.relative_to(path.anchor)))
+    else:
+        return []
+    return sorted(p for p in inside if p.is_file() and not p.name.startswith((".", "_")))
+
+
+class TextRow:
+    """Turns the texts of one row into values of the declared types."""
+
+    def __init__(self, columns: Schema, required: frozenset[int], zone: str) -> None:
+        self.columns = columns
+        self.required = required
+        self._converts = [caster(STRING, column.type, zone) for column in columns]
+
+    def values(self, texts: list[str | None]) -> tuple[Any, ...]:
+        """The values; raises `Failure` naming the column that does not fit."""
+        return tuple(self._value(i, text) for i, text in enumerate(texts))
+
+    def _value(self, i: int, text: str | None) -> Any:
+        if text is None:
+            return not_null(None, i, self.columns, self.required)
+        try:
+            return self._converts[i](text)
+        except Failure as failure:
+            raise Failure(f"column {self.columns[i].name}: {failure}") from None
+
+
+def not_null(value: Any, i: int, columns: Schema, required: frozenset[int]) -> Any:
+    if value is None and i in required:
+        raise Failure(f"column {columns[i].name} is NULL and was declared NOT NULL")
+    return value
+
+
+def text_convertible(type_: Type) -> bool:
+    """Whether a cell of text can hold the type."""
+    return casts_explicitly(STRING, type_)

@@ -1,0 +1,182 @@
+"""JSON objects, one per line; columns are taken by name."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import decimal as dec
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from thalweg.connectors import OptionSpec
+from thalweg.functions.cast import caster, fit_decimal, fit_integer, to_float32
+from thalweg.functions.registry import Failure
+from thalweg.sources.base import Accepted, ReadRequest, Reject, files_of, not_null
+from thalweg.sources.csv import open_text
+from thalweg.types import (
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INTEGER_BITS,
+    STRING,
+    TIMESTAMP,
+    ArrayType,
+    DecimalType,
+    StructType,
+    Type,
+    is_integral,
+)
+
+OPTIONS: dict[str, OptionSpec] = {}
+
+Convert = Callable[[Any], Any]
+
+
+def read(request: ReadRequest) -> Iterator[Accepted | Reject]:
+    for path in files_of(request):
+        yield from _read_file(path, request)
+
+
+def _read_file(path: Path, request: ReadRequest) -> Iterator[Accepted | Reject]:
+    names = [column.name for column in request.columns]
+    converts = [from_json(column.type, request.zone) for column in request.columns]
+    with open_text(path, request) as text:
+        for number, line in enumerate(text, 1):
+            if not line.strip():
+                continue
+            place = f"{path.name}:{number}"
+            try:
+                values = row_values(parse_json(line), names, converts)
+                checked = tuple(
+                    not_null(value, i, request.columns, request.required)
+                    for i, value in enumerate(values)
+                )
+                yield Accepted(checked, place)
+            except Failure as failure:
+                yield Reject.of(place, str(failure), line.rstrip("\n"))
+
+
+def parse_json(text: str) -> Any:
+    """A JSON document; numbers keep all their digits."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise Failure("the line is not UTF-8") from None
+    try:
+        return json.loads(text, parse_float=dec.Decimal)
+    except (ValueError, dec.InvalidOperation):
+        raise Failure("the line is not JSON") from None
+    except RecursionError:
+        raise Failure("the JSON is nested too deeply") from None
+
+
+def row_values(document: Any, names: list[str], converts: list[Convert]) -> list[Any]:
+    """The columns of one object, in order; a missing key is NULL."""
+    if not isinstance(document, dict):
+        raise Failure("the line is not a JSON object")
+    by_lower: dict[str, Any] | None = None
+    values = []
+    for name, convert in zip(names, converts, strict=True):
+        if name in document:
+            value = document[name]
+        else:
+            by_lower = by_lower or {key.lower(): key for key in document}
+            value = document.get(by_lower.get(name.lower(), name))
+        try:
+            values.append(None if value is None else convert(value))
+        except Failure as failure:
+            raise Failure(f"column {name}: {failure}") from None
+    return values
+
+
+def from_json(type_: Type, zone: str) -> Convert:
+    """The conversion of a JSON value (not null) to a value of the type."""
+    match type_:
+        case ArrayType(element=element):
+            inner = from_json(element, zone)
+            return lambda value: tuple(
+                None if v is None else inner(v) for v in _expect(value, list, "an array")
+            )
+        case StructType(fields=fields):
+            names = [f.name for f in fields]
+            converts = [from_json(f.type, zone) for f in fields]
+            return lambda value: tuple(
+                row_values(_expect(value, dict, "an object"), names, converts)
+            )
+        case DecimalType():
+            return lambda value: fit_decimal(dec.Decimal(_number(value)), type_)
+    if type_ == BOOLEAN:
+        return lambda value: _expect(value, bool, "true or false")
+    if is_integral(type_):
+        bits = INTEGER_BITS[type_]
+        return lambda value: fit_integer(_integer(value), bits)
+    if type_ == DOUBLE:
+        return _double
+    if type_ == FLOAT:
+        return lambda value: to_float32(_double(value))
+    if type_ == STRING:
+        return _text
+    if type_ == BINARY:
+        return _binary
+    if type_ in (DATE, TIMESTAMP):
+        parse = caster(STRING, type_, zone)
+        return lambda value: parse(_expect(value, str, "a text"))
+    raise Failure(f"JSON cannot hold {type_}")
+
+
+def _expect(value: Any, kind: type[Any], what: str) -> Any:
+    if not isinstance(value, kind):
+        raise Failure(f"{_shown(value)} is not {what}")
+    return value
+
+
+def _shown(value: Any) -> str:
+    return _text(value)[:60]
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float | dec.Decimal):
+        raise Failure(f"{_shown(value)} is not a number")
+    return value
+
+
+def _integer(value: Any) -> int:
+    number = _number(value)
+    if isinstance(number, int):
+        return number
+    if number != number or number in (float("inf"), float("-inf")) or number != int(number):
+        raise Failure(f"{number} is not an integer")
+    return int(number)
+
+
+_NAMED_NUMBERS = {
+    "NaN": float("nan"),
+    "Infinity": float("inf"),
+    "-Infinity": float("-inf"),
+}
+
+
+def _double(value: Any) -> float:
+    if isinstance(value, str) and value in _NAMED_NUMBERS:
+        return _NAMED_NUMBERS[value]
+    try:
+        return float(_number(value))
+    except OverflowError:
+        raise Failure(f"{_shown(value)} does not fit into DOUBLE") from None
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, default=str, ensure_ascii=False, separators=(",", ":"))
+
+
+def _binary(value: Any) -> bytes:
+    try:
+        return base64.b64decode(_expect(value, str, "a text in base 64"), validate=True)
+    except binascii.Error:
+        raise Failure(f"{_shown(value)} is not base 64") from None

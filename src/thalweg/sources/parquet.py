@@ -1,0 +1,202 @@
+"""Apache Parquet files; columns are taken by name."""
+
+from __future__ import annotations
+
+import decimal as dec
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from thalweg.connectors import OptionSpec
+from thalweg.errors import did_you_mean
+from thalweg.functions.calendar import from_local
+from thalweg.functions.cast import fit_decimal, fit_integer
+from thalweg.functions.registry import Failure
+from thalweg.sources.base import Accepted, ReadRequest, Reject, files_of, not_null
+from thalweg.types import (
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INTEGER_BITS,
+    STRING,
+    TIMESTAMP,
+    ArrayType,
+    DecimalType,
+    StructType,
+    Type,
+    is_integral,
+)
+
+OPTIONS: dict[str, OptionSpec] = {}
+
+Convert = Callable[[Any], Any]
+
+
+def read(request: ReadRequest) -> Iterator[Accepted | Reject]:
+    for path in files_of(request):
+        yield from _read_file(path, request)
+
+
+def _read_file(path: Path, request: ReadRequest) -> Iterator[Accepted | Reject]:
+    try:
+        file = pq.ParquetFile(path)
+        schema = file.schema_arrow
+    except (OSError, pa.ArrowException) as error:
+        raise _unreadable(request, path, error) from None
+    names, forms, converts = [], [], []
+    for column in request.columns:
+        name = _column_in(schema, column.name, path, request)
+        try:
+            form, convert = from_arrow(schema.field(name).type, column.type, request.zone)
+        except Failure:
+            raise request.error(
+                f'column "{column.name}" of {path.name} is {schema.field(name).type}, '
+                f"declared {column.type}"
+            ) from None
+        names.append(name)
+        forms.append(form)
+        converts.append(convert)
+    position = 0
+    with file:
+        try:
+            for batch in file.iter_batches(columns=names):
+                data = [
+                    _cast(batch.column(name), form).to_pylist()
+                    for name, form in zip(names, forms, strict=True)
+                ]
+                for row in zip(*data, strict=True) if data else ():
+                    position += 1
+                    yield _row(row, f"{path.name}:{position}", converts, request)
+        except (OSError, pa.ArrowException) as error:
+            raise _unreadable(request, path, error) from None
+
+
+def _unreadable(request: ReadRequest, path: Path, error: Exception) -> Exception:
+    reason = str(error).split("\n")[0].rstrip(".")
+    return request.error(
+        f"cannot read {path.name} as Parquet", detail=f"{reason[:300]}."
+    )
+
+
+def _column_in(schema: pa.Schema, wanted: str, path: Path, request: ReadRequest) -> str:
+    for name in schema.names:
+        if name.lower() == wanted.lower():
+            return str(name)
+    raise request.error(
+        f'{path.name} has no column "{wanted}"',
+        detail=f"It has: {', '.join(schema.names)}.",
+        hint=did_you_mean(wanted, schema.names),
+    )
+
+
+def _row(
+    row: tuple[Any, ...], place: str, converts: list[Convert], request: ReadRequest
+) -> Accepted | Reject:
+    values = []
+    for i, (value, convert) in enumerate(zip(row, converts, strict=True)):
+        try:
+            converted = None if value is None else convert(value)
+            values.append(not_null(converted, i, request.columns, request.required))
+        except Failure as failure:
+            name = request.columns[i].name
+            reason = str(failure)
+            return Reject.of(place, reason if name in reason else f"column {name}: {reason}", row)
+    return Accepted(tuple(values), place)
+
+
+def _cast(column: pa.Array, form: pa.DataType) -> pa.Array:
+    if column.type == form:
+        return column
+    if pa.types.is_timestamp(column.type):
+        return column.cast(pa.timestamp("us", column.type.tz), safe=False).cast(form)
+    return column.cast(form)
+
+
+def from_arrow(given: pa.DataType, declared: Type, zone: str) -> tuple[pa.DataType, Convert]:
+    """How a file's column becomes the declared type: an Arrow cast, then a conversion.
+
+    Raises `Failure` where the two do not go together.
+    """
+    if pa.types.is_dictionary(given):
+        return from_arrow(given.value_type, declared, zone)
+    match declared:
+        case DecimalType():
+            if pa.types.is_integer(given) or pa.types.is_decimal(given):
+                return given, lambda value: _as_decimal(value, declared)
+        case ArrayType(element=element):
+            if pa.types.is_list(given) or pa.types.is_large_list(given):
+                form, convert = from_arrow(given.value_type, element, zone)
+                return pa.list_(form), _each(convert)
+        case StructType():
+            return _from_struct(given, declared, zone)
+    if is_integral(declared) and pa.types.is_integer(given):
+        bits = INTEGER_BITS[declared]
+        return given, lambda value: fit_integer(value, bits)
+    if declared in (FLOAT, DOUBLE) and (
+        pa.types.is_float16(given)
+        or pa.types.is_float32(given)
+        or (declared == DOUBLE and pa.types.is_float64(given))
+        or (declared == DOUBLE and pa.types.is_integer(given) and given.bit_width <= 32)
+    ):
+        return pa.float64(), _same
+    if declared == TIMESTAMP and pa.types.is_timestamp(given):
+        # Values without a zone are on the wall clock of the session.
+        convert = _same if given.tz else lambda micros: from_local(micros, zone)
+        return pa.int64(), convert
+    if declared == DATE and pa.types.is_date(given):
+        return (pa.int32() if pa.types.is_date32(given) else pa.int64()), (
+            _same if pa.types.is_date32(given) else lambda millis: millis // 86_400_000
+        )
+    simple = (
+        (STRING, pa.types.is_string(given) or pa.types.is_large_string(given)),
+        (STRING, pa.types.is_string_view(given)),
+        (BINARY, pa.types.is_binary(given) or pa.types.is_large_binary(given)),
+        (BINARY, pa.types.is_fixed_size_binary(given)),
+        (BOOLEAN, pa.types.is_boolean(given)),
+    )
+    if any(declared == type_ and fits for type_, fits in simple):
+        return given, _same
+    if pa.types.is_null(given):
+        return given, _same
+    raise Failure(f"{given} is not {declared}")
+
+
+def _as_decimal(value: Any, declared: DecimalType) -> Any:
+    return fit_decimal(dec.Decimal(value), declared)
+
+
+def _from_struct(
+    given: pa.DataType, declared: StructType, zone: str
+) -> tuple[pa.DataType, Convert]:
+    if not pa.types.is_struct(given):
+        raise Failure(f"{given} is not {declared}")
+    names, forms, converts = [], [], []
+    for part in declared.fields:
+        index = given.get_field_index(part.name)
+        if index < 0:
+            raise Failure(f"{given} has no field {part.name}")
+        form, convert = from_arrow(given.field(index).type, part.type, zone)
+        names.append(part.name)
+        forms.append(pa.field(part.name, form))
+        converts.append(convert)
+
+    def build(value: dict[str, Any]) -> tuple[Any, ...]:
+        return tuple(
+            None if value.get(name) is None else convert(value[name])
+            for name, convert in zip(names, converts, strict=True)
+        )
+
+    return pa.struct(forms), build
+
+
+def _each(convert: Convert) -> Convert:
+    return lambda values: tuple(None if v is None else convert(v) for v in values)
+
+
+def _same(value: Any) -> Any:
+    return value

@@ -1,0 +1,85 @@
+"""Units of time, and lengths of time exact to the nanosecond."""
+
+from __future__ import annotations
+
+from enum import Enum
+from fractions import Fraction
+
+from thalweg.errors import QueryError, Span, did_you_mean
+
+
+class Unit(Enum):
+    """A unit of event time; its value is its length in nanoseconds."""
+
+    NANOSECOND = 1
+    MICROSECOND = 1_000
+    MILLISECOND = 1_000_000
+    SECOND = 1_000_000_000
+    MINUTE = 60_000_000_000
+    HOUR = 3_600_000_000_000
+    DAY = 86_400_000_000_000
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+    def ticks_per(self, coarser: Unit) -> int:
+        """How many of this unit make one `coarser`."""
+        assert coarser.value % self.value == 0, f"{coarser} is not a multiple of {self}"
+        return coarser.value // self.value
+
+
+_NAMES = {unit.name: unit for unit in Unit} | {
+    "NS": Unit.NANOSECOND,
+    "US": Unit.MICROSECOND,
+    "MS": Unit.MILLISECOND,
+    "S": Unit.SECOND,
+    "SEC": Unit.SECOND,
+    "MIN": Unit.MINUTE,
+    "H": Unit.HOUR,
+    "HR": Unit.HOUR,
+    "D": Unit.DAY,
+}
+_WEEK = 7 * Unit.DAY.value
+_CALENDAR = ("MONTH", "QUARTER", "YEAR")
+
+
+def unit_named(name: str, span: Span | None = None) -> Unit:
+    """The unit a word such as SECOND, seconds or ms stands for."""
+    word = name.upper()
+    unit = _NAMES.get(word) or _NAMES.get(word.removesuffix("S"))
+    if unit is None:
+        raise QueryError(
+            f'"{name}" is not a unit of time',
+            span,
+            detail="Units are: " + ", ".join(u.name for u in Unit) + ".",
+            hint=did_you_mean(name, _NAMES),
+        )
+    return unit
+
+
+def is_unit_word(name: str) -> bool:
+    word = name.upper().removesuffix("S")
+    return word in _NAMES or name.upper() in _NAMES or word in (*_CALENDAR, "WEEK")
+
+
+def nanoseconds(amount: Fraction, name: str, span: Span | None = None) -> Fraction:
+    """The length of `amount` units; months and years have none."""
+    word = name.upper().removesuffix("S")
+    if word in _CALENDAR:
+        raise QueryError(
+            f"a {word.lower()} has no fixed length",
+            span,
+            hint="say it in days, for instance 30 DAYS",
+        )
+    if word == "WEEK":
+        return amount * _WEEK
+    return amount * unit_named(name, span).value
+
+
+def describe(nanos: int) -> str:
+    """A length in the coarsest unit that divides it: 90 seconds, 10 minutes, 1 day."""
+    for unit in sorted(Unit, key=lambda u: -u.value):
+        if nanos % unit.value == 0 and (nanos or unit is Unit.SECOND):
+            amount = nanos // unit.value
+            return f"{amount} {unit}{'' if amount == 1 else 's'}"
+    raise AssertionError("every length is a number of nanoseconds")

@@ -1,0 +1,35 @@
+"""One total order and one equality over all values, as Spark has them.
+
+NULL sorts before everything and equals itself here (joins and `=` test for NULL
+first); NaN is equal to itself and larger than every number; 0.0 equals -0.0;
+text compares by code point; arrays and structs compare part by part.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_NULL = (0,)
+_NAN = (1, True, 0.0)
+
+
+def sort_key(value: Any) -> tuple[Any, ...]:
+    """A hashable key: keys order, and are equal, as their values are."""
+    if value is None:
+        return _NULL
+    if isinstance(value, float):
+        return (1, False, value) if value == value else _NAN
+    if isinstance(value, tuple):
+        return (1, tuple(map(sort_key, value)))
+    return (1, value)
+
+
+def row_key(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The identity of a row in a bag, and its place in the order of rows."""
+    return tuple(map(sort_key, row))
+
+
+def compare(left: Any, right: Any) -> int:
+    """Negative, zero or positive; neither side is NULL."""
+    a, b = sort_key(left), sort_key(right)
+    return (a > b) - (a < b)
