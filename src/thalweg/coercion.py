@@ -152,14 +152,19 @@ def converts_implicitly(source: Type, target: Type) -> bool:
         return True
     if is_numeric(source) and is_numeric(target):
         return True
-    if (source, target) in ((DATE, TIMESTAMP), (DAYS, DAY_TIME)):
+    if {source, target} in ({DATE, TIMESTAMP}, {DAYS, DAY_TIME}):
         return True
     if source == STRING:
         return is_atomic(target) and not is_interval(target)
     if target == STRING:
-        return is_atomic(source) and source != BINARY
+        return is_atomic(source)
     if isinstance(source, ArrayType) and isinstance(target, ArrayType):
         return converts_implicitly(source.element, target.element)
+    if isinstance(source, StructType) and isinstance(target, StructType):
+        return len(source.fields) == len(target.fields) and all(
+            converts_implicitly(a.type, b.type)
+            for a, b in zip(source.fields, target.fields, strict=True)
+        )
     return False
 
 

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
+from thalweg.answers import Change
 from thalweg.evaluate import Compiler, Evaluate, Failures, Surroundings, describe_exception
 from thalweg.functions import AGGREGATES, Failure, Signature
 from thalweg.functions.aggregates import evaluate_aggregate
@@ -83,15 +84,6 @@ class Element:
 
     time: int
     row: Row
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One record of an answer."""
-
-    time: int
-    sign: str
-    values: Values
 
 
 @dataclass(frozen=True)
@@ -426,10 +418,13 @@ class Reference:
             if _has_stream(plan.input) and (begin is None or now < begin):
                 return []
             groups[()] = ((), [])
-        return _by_value(
-            Row(keys + tuple(self._aggregated(call, rows, now, outer) for call in plan.calls))
+        return [
+            Row(
+                keys + tuple(self._aggregated(call, rows, now, outer) for call in plan.calls),
+                ((1, row_key(keys)),),
+            )
             for keys, rows in groups.values()
-        )
+        ]
 
     def _aggregated(
         self, call: AggregateCall, rows: list[Values], now: int, outer: Values | None
@@ -562,7 +557,7 @@ def _distinct(rows: list[Row]) -> list[Row]:
     return list({row_key(row.values): row for row in rows}.values())
 
 
-def _by_value(rows: Iterator[Row] | list[Row] | Any) -> list[Row]:
+def _by_value(rows: list[Row]) -> list[Row]:
     """Rows that stand for no single base row are ordered by their values."""
     return [Row(row.values, ((1, row_key(row.values)),)) for row in rows]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import time
@@ -13,6 +14,8 @@ from pyspark.sql import SparkSession
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
+    # PySpark logs every failed expression with its whole stack.
+    logging.getLogger("SQLQueryContextLogger").disabled = True
     os.environ["TZ"] = "UTC"
     time.tzset()
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable

@@ -1,63 +1,89 @@
-"""Compare one expression's value and type in Thalweg with Spark SQL's."""
+"""Compare one expression's value and type in Thalweg with Spark SQL's.
+
+Intervals are compared by length: Spark has a type for each range of units (HOUR,
+DAY TO MINUTE, …) where Thalweg has three.
+"""
 
 from __future__ import annotations
 
 import math
+from enum import Enum
 from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from thalweg.errors import QueryError
+from thalweg.functions.cast import interval_text
 from thalweg.functions.registry import Failure
 from thalweg.python_values import from_python
 from thalweg.testing import evaluate_expression
-from thalweg.types import Type
+from thalweg.types import YEAR_MONTH, Type
 
-REFUSED = "refused"
-FAILED = "failed"
+
+class Without(Enum):
+    """An expression that has no value."""
+
+    REFUSED = "refused"
+    FAILED = "failed"
 
 
 def in_spark(spark: SparkSession, text: str) -> tuple[Any, str]:
-    """(value, type) by Spark; a value of FAILED or REFUSED where it raises."""
+    """(value, type) by Spark."""
     try:
         frame = spark.sql(f"SELECT {text} AS x")
     except PySparkException:
-        return REFUSED, REFUSED
-    type_ = frame.schema[0].dataType.simpleString().upper()
+        return Without.REFUSED, ""
+    type_ = frame.schema[0].dataType.simpleString()
+    if "year" in type_ or "month" in type_:
+        frame = frame.selectExpr("CAST(x AS STRING)")  # PySpark cannot collect these
     try:
         return frame.collect()[0][0], type_
     except Exception:
-        return FAILED, type_
+        return Without.FAILED, type_
 
 
-def in_thalweg(text: str) -> tuple[Any, str, Type | None]:
+def in_thalweg(text: str, timezone: str) -> tuple[Any, str, Type | None]:
     try:
-        outcome = evaluate_expression(text)
+        outcome = evaluate_expression(text, timezone=timezone)
     except (QueryError, Failure):
-        return REFUSED, REFUSED, None
+        return Without.REFUSED, "", None
     shown = str(outcome.type).replace(", ", ",").replace(": ", ":")
-    return (FAILED if outcome.failures else outcome.value), shown.upper(), outcome.type
+    value = Without.FAILED if outcome.failures else outcome.value
+    return value, shown.lower(), outcome.type
 
 
-def disagreement(spark: SparkSession, text: str) -> str | None:
-    """What differs between the two, or None.
+def disagreement(text: str, theirs: Any, their_type: str, timezone: str) -> str | None:
+    """What differs between Spark's answer and Thalweg's, or None.
 
     A constant that cannot be converted is refused by Thalweg when the query is
     bound and fails in Spark when it runs: both count as a failure.
     """
-    theirs, their_type = in_spark(spark, text)
-    mine, my_type, type_ = in_thalweg(text)
-    bad = (FAILED, REFUSED)
-    if theirs in bad or mine in bad:
-        agrees = theirs in bad and mine in bad and (mine != FAILED or theirs != REFUSED)
+    mine, my_type, type_ = in_thalweg(text, timezone)
+    if isinstance(theirs, Without) or isinstance(mine, Without):
+        agrees = (
+            isinstance(theirs, Without)
+            and isinstance(mine, Without)
+            and (mine, theirs) != (Without.FAILED, Without.REFUSED)
+        )
         return None if agrees else f"{text}: Spark {theirs!r}, Thalweg {mine!r}"
-    if their_type != my_type:
+    if _known_type(their_type) != my_type:
         return f"{text}: Spark's type is {their_type}, Thalweg's {my_type}"
     assert type_ is not None
-    if not _same(from_python(_plain(theirs), type_), from_python(mine, type_)):
-        return f"{text}: Spark gives {theirs!r}, Thalweg {mine!r}"
-    return None
+    if type_ == YEAR_MONTH:
+        mine = None if mine is None else interval_text(mine, type_)
+        same = mine == theirs
+    else:
+        same = _same(from_python(_plain(theirs), type_), from_python(mine, type_))
+    return None if same else f"{text}: Spark gives {theirs!r}, Thalweg {mine!r}"
+
+
+def _known_type(spark_type: str) -> str:
+    """The name of the type that Thalweg has for one of Spark's."""
+    if spark_type.startswith("interval ") and spark_type != "interval day":
+        months = "year" in spark_type or "month" in spark_type
+        return "interval year to month" if months else "interval day to second"
+    return spark_type.lower()
 
 
 def _plain(value: Any) -> Any:
@@ -71,7 +97,8 @@ def _plain(value: Any) -> Any:
 
 def _same(a: Any, b: Any) -> bool:
     if isinstance(a, float) and isinstance(b, float):
-        return (a != a and b != b) or a == b or math.isclose(a, b, rel_tol=1e-12)
+        close = math.isclose(a, b, rel_tol=1e-12) and math.copysign(1, a) == math.copysign(1, b)
+        return (a != a and b != b) or close
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(_same(x, y) for x, y in zip(a, b, strict=True))
     return bool(a == b)

@@ -141,12 +141,7 @@ class CqlParser(SparkParser):
     def _create_stream(self, start: Token) -> CreateStream:
         name = self._name("stream")
         columns = self._columns(f"stream {name}")
-        if not self._match_text_seq("TIMESTAMP", "BY"):
-            self._refuse(
-                f'stream "{name}" does not say which column is its event time',
-                detail="After the columns comes TIMESTAMP BY column.",
-            )
-        time = self._name("column")
+        time = self._name("column") if self._match_text_seq("TIMESTAMP", "BY") else None
         unit: Name | None = None
         slack: Length | None = None
         key: tuple[Name, ...] = ()

@@ -52,7 +52,7 @@ class ConnectorCall:
 class CreateStream:
     name: Name
     columns: tuple[ColumnDeclaration, ...]
-    time: Name
+    time: Name | None
     unit: Name | None
     slack: Length | None
     key: tuple[Name, ...]

@@ -227,12 +227,7 @@ class ExpressionBinder:
         if function.zoned:
             zone = Literal(value=self.settings.timezone, type=STRING)
             arguments = (*arguments, zone)
-        try:
-            signature = function.resolve(name, arguments)
-        except QueryError as error:
-            if function.zoned:
-                error.message = error.message.replace(f", not {len(arguments)}", "")
-            raise
+        signature = function.resolve(name, arguments)
         converted = tuple(
             self.converted(argument, type_)
             for argument, type_ in zip(arguments, signature.arguments, strict=True)
@@ -426,6 +421,8 @@ class ExpressionBinder:
         return self.call("negative", (self.bind(inner),))
 
     def _inverted(self, node: exp.Expression) -> Expression:
+        if isinstance(node.this, exp.Is) and isinstance(node.this.expression, exp.Null):
+            return self.call("is not null", (self.bind(node.this.this),))
         return self.call("not", (self.bind_condition(node.this, "NOT"),))
 
     def _bits_inverted(self, node: exp.Expression) -> Expression:

@@ -28,6 +28,7 @@ from thalweg.plan.bind_expressions import ExpressionBinder
 from thalweg.plan.bind_groups import GroupedOutput, check_approximate, grouped
 from thalweg.plan.expressions import Call, Column, Expression, Literal, outer_columns_used
 from thalweg.plan.monotone import is_monotone
+from thalweg.plan.names import unique_names
 from thalweg.plan.nodes import (
     Distinct,
     Dstream,
@@ -784,21 +785,6 @@ BROKEN = "its declaration has an error"
 
 def _pair(pair: tuple[ScopeColumn, ScopeColumn], width: int) -> set[int]:
     return {pair[0].index, pair[1].index + width}
-
-
-def unique_names(names: list[str]) -> list[str]:
-    """Names made different: of a, a, a the later ones become a_1, a_2."""
-    taken = {name.lower() for name in names}
-    seen: set[str] = set()
-    result = []
-    for name in names:
-        unique, number = name, 0
-        while unique.lower() in seen or (number and unique.lower() in taken):
-            number += 1
-            unique = f"{name}_{number}"
-        seen.add(unique.lower())
-        result.append(unique)
-    return result
 
 
 def _select_list(node: exp.Select) -> tuple[exp.Expression | None, bool, list[exp.Expression]]:

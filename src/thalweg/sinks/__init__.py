@@ -1,9 +1,15 @@
 """Where answers go: one file per connector."""
 
 from thalweg.connectors import ConnectorKind
+from thalweg.sinks import console, csv, jsonl, parquet
+from thalweg.sinks.base import OpenSink, SinkKind, SinkRequest, Writer
 
-SINKS: dict[str, ConnectorKind] = {
-    name: ConnectorKind(name, {}) for name in ("csv", "jsonl", "parquet", "console")
+SINKS: dict[str, SinkKind] = {
+    "csv": SinkKind("csv", csv.OPTIONS, csv.open_sink, "csv"),
+    "jsonl": SinkKind("jsonl", jsonl.OPTIONS, jsonl.open_sink, "jsonl"),
+    "parquet": SinkKind("parquet", parquet.OPTIONS, parquet.open_sink, "parquet"),
+    "console": SinkKind("console", console.OPTIONS, console.open_sink),
 }
+FILE_FORMATS = tuple(name for name, kind in SINKS.items() if kind.suffix)
 
-__all__ = ["SINKS"]
+__all__ = ["FILE_FORMATS", "SINKS", "ConnectorKind", "OpenSink", "SinkKind", "SinkRequest", "Writer"]

@@ -1,7 +1,7 @@
 """Where rows come from: one file per connector."""
 
 from thalweg.connectors import ConnectorKind
-from thalweg.sources import csv, generator, jsonl, parquet
+from thalweg.sources import csv, generator, jsonl, memory, parquet
 from thalweg.sources.base import Accepted, ReadRequest, Reject, SourceKind
 
 SOURCES: dict[str, SourceKind] = {
@@ -9,6 +9,7 @@ SOURCES: dict[str, SourceKind] = {
     "jsonl": SourceKind("jsonl", jsonl.OPTIONS, jsonl.read),
     "parquet": SourceKind("parquet", parquet.OPTIONS, parquet.read),
     "generator": SourceKind("generator", generator.OPTIONS, generator.read, generator.check),
+    "memory": SourceKind("memory", memory.OPTIONS, memory.read),
 }
 
 __all__ = ["SOURCES", "Accepted", "ConnectorKind", "ReadRequest", "Reject", "SourceKind"]

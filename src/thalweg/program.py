@@ -15,7 +15,18 @@ from typing import Any
 
 from sqlglot import exp
 
-from thalweg.catalog import Catalog, Entry, Function, Query, Sink, Stream, Table, View, kind_of
+from thalweg.catalog import (
+    Catalog,
+    Connector,
+    Entry,
+    Function,
+    Query,
+    Sink,
+    Stream,
+    Table,
+    View,
+    kind_of,
+)
 from thalweg.connectors import checked_connector
 from thalweg.cql.dialect import span_of
 from thalweg.cql.script import parse_statements
@@ -193,29 +204,11 @@ def _position(name: Name, columns: Schema, of: Name) -> int:
 def _stream(program: Program, statement: CreateStream) -> Stream:
     _check_name(statement.name)
     columns, required = _columns(statement.columns)
-    time = _position(statement.time, columns, statement.name)
-    type_ = columns[time].type
-    unit: Unit | None
-    if is_integral(type_):
-        unit = Unit.SECOND
-        if statement.unit is not None:
-            unit = unit_named(statement.unit.text, statement.unit.span)
-    elif type_ == TIMESTAMP:
-        unit = None
-        if statement.unit is not None:
-            raise QueryError(
-                "UNIT goes with an integer event time",
-                statement.unit.span,
-                detail=f"{columns[time].name} is a TIMESTAMP: its unit is the microsecond.",
-            )
-    else:
-        raise QueryError(
-            f"event time must be an integer or a TIMESTAMP, not {type_}", statement.time.span
-        )
+    connector = checked_connector(statement.connector, SOURCES, "source", program.source)
+    time, unit = _event_time(statement, columns, connector)
     slack = 0
     if statement.slack is not None:
         slack = statement.slack.ticks(unit or Unit.MICROSECOND, unit, "slack")
-    connector = checked_connector(statement.connector, SOURCES, "source", program.source)
     stream = Stream(
         name=statement.name.text,
         columns=columns,
@@ -229,6 +222,37 @@ def _stream(program: Program, statement: CreateStream) -> Stream:
     )
     _check_source(program, stream)
     return stream
+
+
+def _event_time(
+    statement: CreateStream, columns: Schema, connector: Connector
+) -> tuple[int | None, Unit | None]:
+    """The position of the event time, and the unit of an integer one."""
+    declared = statement.unit and unit_named(statement.unit.text, statement.unit.span)
+    if statement.time is None:
+        if connector.name == "memory":
+            return None, declared or Unit.SECOND
+        raise QueryError(
+            f'stream "{statement.name}" does not say which column is its event time',
+            statement.name.span,
+            hint="write TIMESTAMP BY column after the columns",
+        )
+    time = _position(statement.time, columns, statement.name)
+    type_ = columns[time].type
+    if is_integral(type_):
+        return time, declared or Unit.SECOND
+    if type_ != TIMESTAMP:
+        raise QueryError(
+            f"event time must be an integer or a TIMESTAMP, not {type_}", statement.time.span
+        )
+    if declared is not None:
+        assert statement.unit is not None, "a unit was declared"
+        raise QueryError(
+            "UNIT goes with an integer event time",
+            statement.unit.span,
+            detail=f"{columns[time].name} is a TIMESTAMP: its unit is the microsecond.",
+        )
+    return time, None
 
 
 def _table(program: Program, statement: CreateTable) -> Table:

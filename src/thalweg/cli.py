@@ -1,0 +1,194 @@
+"""The command `thalweg`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from enum import Enum
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from thalweg.catalog import Query
+from thalweg.cql.script import read_script
+from thalweg.errors import QueryError, QueryErrors
+from thalweg.plan.explain import explain_json, explain_text
+from thalweg.program import Program, bind_script
+from thalweg.run import RunReport, run_on_reference
+
+app = typer.Typer(
+    help="Continuous queries over streams, in CQL.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+_errors = Console(stderr=True, highlight=False, soft_wrap=True)
+_out = Console(highlight=False, soft_wrap=True)
+
+
+class Stage(str, Enum):
+    bound = "bound"
+    logical = "logical"
+
+
+class Format(str, Enum):
+    jsonl = "jsonl"
+    csv = "csv"
+    parquet = "parquet"
+
+
+class EngineName(str, Enum):
+    reference = "reference"
+
+
+Script = Annotated[Path, typer.Argument(metavar="FILE", help="A CQL script.")]
+
+
+def load(path: Path) -> Program:
+    """A script, bound; relative file names are looked up beside it, then here."""
+    return bind_script(read_script(path), (path.resolve().parent, Path.cwd()))
+
+
+@app.command()
+def check(file: Script) -> None:
+    """Find the mistakes in a script without running it."""
+    program = load(file)
+    kinds = {
+        "stream": program.catalog.streams(),
+        "table": program.catalog.tables(),
+        "query": program.catalog.queries(),
+        "sink": program.catalog.sinks(),
+    }
+    parts = [_counted(len(entries), kind) for kind, entries in kinds.items() if entries]
+    _out.print(f"{file.name}: no mistakes in {', '.join(parts) or 'an empty script'}.")
+
+
+def _counted(number: int, noun: str) -> str:
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number} {noun.removesuffix('y')}ies" if noun.endswith("y") else f"{number} {noun}s"
+
+
+@app.command()
+def explain(
+    file: Script,
+    query: Annotated[
+        str | None, typer.Option("--query", help="Only this query; all if not given.")
+    ] = None,
+    stage: Annotated[
+        Stage, typer.Option(help="The plan as bound, or after the rewrites.")
+    ] = Stage.logical,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show the plans of a script's queries."""
+    program = load(file)
+    queries = [program.query(query)] if query else program.catalog.queries()
+    if as_json:
+        print(json.dumps([explain_json(q, stage.value) for q in queries], indent=2))
+        return
+    _out.print("\n\n".join(explain_text(q, stage.value) for q in queries), markup=False)
+
+
+@app.command()
+def run(
+    file: Script,
+    engine: Annotated[
+        EngineName, typer.Option(help="What computes the answers.")
+    ] = EngineName.reference,
+    drain: Annotated[
+        bool,
+        typer.Option(
+            "--drain",
+            help="Read all there is, let time run to its end, and stop. "
+            "The reference always does.",
+        ),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="DIR", help="Write one file per query here, instead of the terminal."
+        ),
+    ] = None,
+    file_format: Annotated[
+        Format, typer.Option("--format", help="The format of these files.")
+    ] = Format.jsonl,
+) -> None:
+    """Run a script's queries."""
+    program = load(file)
+    for request in program.explains:
+        _out.print(explain_text(request.query, request.stage or "logical"), markup=False)
+    if not program.catalog.queries():
+        if not program.explains:
+            raise QueryError(f"{file.name} has no query to run", hint="add CREATE QUERY name AS …")
+        return
+    with _errors.status("…") as status:
+        report = run_on_reference(
+            program, out, file_format.value, notice=lambda text: status.update(text)
+        )
+    _print_report(report, program.catalog.queries())
+
+
+def _print_report(report: RunReport, queries: list[Query]) -> None:
+    """What happened, in a few lines on the error stream."""
+    for name, counts in report.streams.items():
+        aside = [
+            _counted(number, "row") + f" {what}"
+            for number, what in ((counts.late, "late"), (counts.rejected, "rejected"))
+            if number
+        ]
+        _errors.print(
+            f"{name}: {_counted(counts.accepted, 'row')}" + "".join(f", {text}" for text in aside)
+        )
+    for query in queries:
+        line = f"{query.name}: {_counted(report.records[query.name], 'record')}"
+        failures = report.failures[query.name]
+        if failures:
+            line += f", {_counted(failures, 'failed call')} (NULL instead)"
+        _errors.print(line)
+    for path in (*report.files, *report.put_aside):
+        _errors.print(f"wrote {path}")
+
+
+@app.command(name="version")
+def show_version() -> None:
+    """Print the version."""
+    _out.print(f"thalweg {version('thalweg')}")
+
+
+def main() -> None:
+    """Entry point: a user's mistake ends in a message, never in a traceback."""
+    try:
+        app()
+    except (QueryError, QueryErrors) as error:
+        _errors.print(_coloured(error.render()))
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader of our output has gone; nothing is left to say to it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+    except Exception as error:
+        if os.environ.get("THALWEG_TRACEBACK"):
+            raise
+        _errors.print(f"[red]internal error:[/] {type(error).__name__}: {error}", markup=True)
+        _errors.print("  This is a bug in Thalweg. THALWEG_TRACEBACK=1 shows where it happened.")
+        sys.exit(70)
+
+
+def _coloured(text: str) -> str:
+    return (
+        escape(text)
+        .replace("error: ", "[bold red]error:[/] ", 1)
+        .replace("\n\nerror: ", "\n\n[bold red]error:[/] ")
+        .replace("\n  hint: ", "\n  [cyan]hint:[/] ")
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Logical plans → better logical plans."""

@@ -1,0 +1,34 @@
+"""What the rules need to know about a predicate before they move it."""
+
+from __future__ import annotations
+
+from thalweg.plan.expressions import (
+    Column,
+    Expression,
+    OuterColumn,
+    columns_used,
+    transform,
+    walk,
+)
+
+
+def is_timeless(predicate: Expression) -> bool:
+    """Whether the predicate depends on its row alone.
+
+    A subquery's answer changes as time goes on, so a row may pass at one instant
+    and not at the next; and a correlated column belongs to another query's row.
+    """
+    return not any(part.subplans or isinstance(part, OuterColumn) for part in walk(predicate))
+
+
+def substituted(predicate: Expression, values: tuple[Expression, ...]) -> Expression:
+    """The predicate with every column replaced by the expression that computes it."""
+    return transform(
+        predicate, lambda part: values[part.index] if isinstance(part, Column) else part
+    )
+
+
+def reads_only(predicate: Expression, start: int, end: int) -> bool:
+    """Whether all columns read lie in positions start ≤ i < end, and there are some."""
+    used = columns_used(predicate)
+    return bool(used) and all(start <= i < end for i in used)

@@ -1,0 +1,91 @@
+"""The identity of a computation: equal signatures compute the same answer.
+
+Names, places and the order in which a conjunction or a sum was written do not
+count; what is read, in which units, and every constant does. Queries whose
+subplans have equal signatures can share operators and state.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import fields
+from enum import Enum
+from typing import Any
+
+from thalweg.plan.expressions import Call, Expression
+from thalweg.plan.nodes import JoinGraph, KeyClass, Plan, SortKey
+from thalweg.types import Type
+from thalweg.values import sort_key
+
+_COMMUTATIVE = {"and", "or", "=", "<=>", "<>", "+", "*", "&", "|", "^"}
+_MIRRORED = {">": "<", ">=": "<="}
+
+# Fields that people see and computations do not.
+_FOR_PEOPLE = {"span", "names", "key_names", "call_names", "fields", "written", "implicit"}
+
+
+def signature(plan: Plan) -> str:
+    """Sixteen hexadecimal digits."""
+    return hashlib.sha256(repr(_of_plan(plan)).encode()).hexdigest()[:16]
+
+
+def _of_plan(plan: Plan) -> tuple[Any, ...]:
+    parts = [
+        (f.name, _of(getattr(plan, f.name))) for f in fields(plan) if f.name not in _FOR_PEOPLE
+    ]
+    if isinstance(plan, JoinGraph):
+        parts = [
+            (name, tuple(sorted(value, key=repr)) if name == "predicates" else value)
+            for name, value in parts
+        ]
+    return (type(plan).__name__, *parts)
+
+
+def _of(value: Any) -> Any:
+    match value:
+        case Plan():
+            return _of_plan(value)
+        case Call():
+            return _of_call(value)
+        case Expression():
+            return (
+                type(value).__name__,
+                *(
+                    _of(getattr(value, f.name))
+                    for f in fields(value)
+                    if f.compare and f.name not in _FOR_PEOPLE
+                ),
+            )
+        case KeyClass():
+            return tuple(sorted(value.columns))
+        case SortKey():
+            return (value.column, value.descending, value.nulls_first)
+        case Type():
+            return str(value)
+        case Enum():
+            return value.name
+        case tuple():
+            return tuple(_of(part) for part in value)
+    return (type(value).__name__, repr(sort_key(value)))
+
+
+def _of_call(call: Call) -> tuple[Any, ...]:
+    name = call.function
+    arguments = [_of(argument) for argument in call.arguments]
+    if name in _MIRRORED:
+        name, arguments = _MIRRORED[name], arguments[::-1]
+    if name in ("and", "or"):
+        arguments = _flattened(call, name)
+    if name in _COMMUTATIVE:
+        arguments.sort(key=repr)
+    return ("Call", name, str(call.type), tuple(arguments))
+
+
+def _flattened(call: Call, name: str) -> list[Any]:
+    parts: list[Any] = []
+    for argument in call.arguments:
+        if isinstance(argument, Call) and argument.function == name:
+            parts += _flattened(argument, name)
+        else:
+            parts.append(_of(argument))
+    return parts

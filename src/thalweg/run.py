@@ -1,0 +1,188 @@
+"""Run a script on the reference: read everything, answer everything, stop.
+
+All input is read and time then runs to its end, so windows empty and their
+changes are written too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from thalweg.catalog import Query, Stream, Table
+from thalweg.errors import QueryError
+from thalweg.intake.accept import Accepting, accept
+from thalweg.program import Program, load_python
+from thalweg.answers import Change
+from thalweg.reference import Inputs, Reference
+from thalweg.sinks import SINKS, SinkRequest, Writer
+from thalweg.sinks.jsonl import json_text
+from thalweg.sources import SOURCES, Accepted, Reject
+from thalweg.types import struct
+
+Notice = Callable[[str], None]
+
+
+@dataclass
+class StreamCounts:
+    accepted: int = 0
+    late: int = 0
+    rejected: int = 0
+
+
+@dataclass
+class RunReport:
+    """What was read, what was answered, and what was put aside."""
+
+    streams: dict[str, StreamCounts] = field(default_factory=dict)
+    records: dict[str, int] = field(default_factory=dict)
+    failures: dict[str, int] = field(default_factory=dict)
+    files: list[Path] = field(default_factory=list)
+    put_aside: list[Path] = field(default_factory=list)
+
+
+def run_on_reference(
+    program: Program,
+    out: Path | None = None,
+    file_format: str = "jsonl",
+    notice: Notice = lambda text: None,
+) -> RunReport:
+    """Answer every query of a program.
+
+    With `out`, each query's answer becomes a file there, named after the query;
+    what was late, unreadable or failed is listed in folders whose names start
+    with an underscore. Without, answers go to the script's sinks, or if it has
+    none to the terminal.
+    """
+    report = RunReport()
+    inputs = read_inputs(program, report, out, notice)
+    reference = Reference(inputs, lambda path: load_python(path, program.folders, False))
+    for query in program.catalog.queries():
+        notice(f"answering {query.name}")
+        writers = _writers(program, query, out, file_format, report)
+        before = len(reference.failures)
+        report.records[query.name] = _write(reference.answers(query.plan), writers)
+        noted = list(reference.failures.noted)[before:]
+        report.failures[query.name] = len(noted)
+        _put_aside(
+            report,
+            out,
+            "_failures",
+            query.name,
+            [{"expression": e, "reason": r, "arguments": a} for e, r, a in noted],
+        )
+    return report
+
+
+def _write(changes: Iterator[Change], writers: list[Writer]) -> int:
+    """Hand every record to every writer; files appear only if all goes well."""
+    count = 0
+    with ExitStack() as undo:
+        for writer in writers:
+            undo.callback(writer.discard)
+        for change in changes:
+            count += 1
+            for writer in writers:
+                writer.write(change)
+        undo.pop_all()
+    for writer in writers:
+        writer.close()
+    return count
+
+
+def _writers(
+    program: Program, query: Query, out: Path | None, file_format: str, report: RunReport
+) -> list[Writer]:
+    writers: list[Writer] = []
+    if out is not None:
+        path = out / f"{query.name}.{SINKS[file_format].suffix}"
+        report.files.append(path)
+        writers.append(SINKS[file_format].open(SinkRequest(query, path)))
+    sinks = [sink for sink in program.catalog.sinks() if sink.query == query.name]
+    for sink in sinks:
+        kind = SINKS[sink.connector.name]
+        path_of_sink: Path | None = None
+        if kind.suffix is not None:
+            if not sink.connector.location:
+                raise QueryError(
+                    f'sink "{sink.name}" needs a location',
+                    sink.connector.span,
+                    hint=f"write {sink.connector.name}('file.{kind.suffix}')",
+                    source=sink.connector.source,
+                )
+            path_of_sink = program.folders[0] / sink.connector.location
+            report.files.append(path_of_sink)
+        writers.append(kind.open(SinkRequest(query, path_of_sink)))
+    if not writers and not program.catalog.sinks():
+        writers.append(SINKS["console"].open(SinkRequest(query, None)))
+    return writers
+
+
+def read_inputs(
+    program: Program, report: RunReport, out: Path | None, notice: Notice = lambda text: None
+) -> Inputs:
+    """Everything that the queries of a program read."""
+    streams: dict[str, Any] = {}
+    tables: dict[str, Any] = {}
+    ranks: dict[str, int] = {}
+    for stream in program.catalog.streams():
+        notice(f"reading {stream.name}")
+        state = accept(stream, _rows(program, stream))
+        streams[stream.name] = state.arrivals
+        ranks[stream.name] = stream.rank
+        report.streams[stream.name] = StreamCounts(
+            len(state.arrivals), len(state.late), len(state.rejects)
+        )
+        _list_refused(report, out, stream, state)
+    for table in program.catalog.tables():
+        notice(f"reading {table.name}")
+        rows = list(_rows(program, table))
+        tables[table.name] = [row.values for row in rows if isinstance(row, Accepted)]
+        rejects = [row for row in rows if isinstance(row, Reject)]
+        report.streams[table.name] = StreamCounts(len(tables[table.name]), 0, len(rejects))
+        _put_aside(report, out, "_rejects", table.name, [_as_record(r) for r in rejects])
+    return Inputs(streams, tables, ranks)
+
+
+def _rows(program: Program, entry: Stream | Table) -> Iterator[Accepted | Reject]:
+    request = program.read_request(entry)
+    return SOURCES[request.connector.name].read(request)
+
+
+def _list_refused(
+    report: RunReport, out: Path | None, stream: Stream, state: Accepting
+) -> None:
+    late = [
+        {"place": row.place, "row": json.loads(_row_json(row.values, stream))}
+        for row in state.late
+    ]
+    _put_aside(report, out, "_late", stream.name, late)
+    _put_aside(report, out, "_rejects", stream.name, [_as_record(r) for r in state.rejects])
+
+
+def _row_json(values: tuple[Any, ...], stream: Stream) -> str:
+    return json_text(values, struct(*stream.columns), "UTC")
+
+
+def _as_record(reject: Reject) -> dict[str, str]:
+    return {"place": reject.place, "reason": reject.reason, "raw": reject.raw}
+
+
+def _put_aside(
+    report: RunReport, out: Path | None, folder: str, name: str, records: list[Any]
+) -> None:
+    """List what did not get through, one JSON object per line; stale lists are removed."""
+    if out is None:
+        return
+    path = out / folder / f"{name}.jsonl"
+    if not records:
+        path.unlink(missing_ok=True)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = (json.dumps(record, ensure_ascii=False) for record in records)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    report.put_aside.append(path)

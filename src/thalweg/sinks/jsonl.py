@@ -1,0 +1,99 @@
+"""JSON objects, one per line."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from typing import Any
+
+from thalweg.connectors import OptionSpec
+from thalweg.errors import QueryError
+from thalweg.functions.calendar import to_local
+from thalweg.functions.cast import date_text, timestamp_text, to_text
+from thalweg.answers import Change, record_names
+from thalweg.sinks.base import SinkRequest, WholeFile
+from thalweg.types import (
+    BINARY,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    TIMESTAMP,
+    ArrayType,
+    DecimalType,
+    StructType,
+    Type,
+    is_interval,
+)
+
+OPTIONS: dict[str, OptionSpec] = {}
+
+
+class JsonLines:
+    def __init__(self, request: SinkRequest) -> None:
+        assert request.path is not None, "a file sink has a path"
+        self._whole = WholeFile(request.path)
+        self._names = [json.dumps(name, ensure_ascii=False) for name in record_names(request.columns)]
+        self._types = [column.type for column in request.columns]
+        self._zone = request.zone
+        try:
+            self._file = self._whole.partial.open("w", encoding="utf-8")
+        except OSError as error:
+            raise QueryError(f"cannot write {request.path}: {error.strerror}") from None
+
+    def write(self, change: Change) -> None:
+        values = (
+            json_text(value, type_, self._zone)
+            for value, type_ in zip(change.values, self._types, strict=True)
+        )
+        cells = (str(change.time), f'"{change.sign}"', *values)
+        pairs = (f"{name}: {cell}" for name, cell in zip(self._names, cells, strict=True))
+        self._file.write("{" + ", ".join(pairs) + "}\n")
+
+    def close(self) -> None:
+        self._file.close()
+        self._whole.publish()
+
+    def discard(self) -> None:
+        self._file.close()
+        self._whole.discard()
+
+
+def open_sink(request: SinkRequest) -> JsonLines:
+    return JsonLines(request)
+
+
+def json_text(value: Any, type_: Type, zone: str) -> str:
+    """A value as JSON. Decimals keep their digits; NaN and infinities become text."""
+    if value is None:
+        return "null"
+    match type_:
+        case ArrayType(element=element):
+            return "[" + ", ".join(json_text(v, element, zone) for v in value) + "]"
+        case StructType(fields=fields):
+            pairs = (
+                f"{json.dumps(f.name, ensure_ascii=False)}: {json_text(v, f.type, zone)}"
+                for f, v in zip(fields, value, strict=True)
+            )
+            return "{" + ", ".join(pairs) + "}"
+        case DecimalType():
+            return f"{value:f}"
+    if type_ in (FLOAT, DOUBLE) and not math.isfinite(value):
+        return json.dumps(to_text(value, type_, zone))
+    if type_ == BINARY:
+        return json.dumps(base64.b64encode(value).decode())
+    if type_ == DATE:
+        return f'"{date_text(value)}"'
+    if type_ == TIMESTAMP:
+        return f'"{timestamp_text(value, zone).replace(" ", "T")}{_offset(value, zone)}"'
+    if is_interval(type_):
+        return json.dumps(to_text(value, type_, zone))
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _offset(micros: int, zone: str) -> str:
+    seconds = (to_local(micros, zone) - micros) // 1_000_000
+    if seconds == 0:
+        return "Z"
+    sign, size = ("-" if seconds < 0 else "+"), abs(seconds)
+    return f"{sign}{size // 3600:02d}:{size // 60 % 60:02d}"

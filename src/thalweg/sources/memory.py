@@ -1,0 +1,17 @@
+"""Rows handed over by a Python program: the test kit, or a user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from thalweg.connectors import OptionSpec
+from thalweg.sources.base import Accepted, ReadRequest, Reject
+
+OPTIONS: dict[str, OptionSpec] = {}
+
+
+def read(request: ReadRequest) -> Iterator[Accepted | Reject]:
+    raise request.error(
+        "a memory source has no rows of its own",
+        hint="feed it from Python, or read a file with csv, jsonl or parquet",
+    )

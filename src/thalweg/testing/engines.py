@@ -1,0 +1,64 @@
+"""Ways to run a script under test. All must give the same answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from thalweg.answers import Change
+from thalweg.evaluate import Failures
+from thalweg.optimize.rewrite import Rule, rewrite
+from thalweg.optimize.rules import RULES
+from thalweg.plan.nodes import Plan
+from thalweg.program import Program, load_python
+from thalweg.reference import Reference
+from thalweg.testing.feeds import Feeds, inputs_of
+
+Answers = dict[str, list[Change]]
+
+
+@dataclass(frozen=True)
+class Ran:
+    """The answers of all queries of a script, and what failed on the way."""
+
+    answers: Answers
+    failures: Failures
+
+
+class Engine(Protocol):
+    """Anything that answers the queries of a program over given feeds."""
+
+    def __call__(self, program: Program, feeds: Feeds) -> Ran: ...
+
+
+def reference(program: Program, feeds: Feeds) -> Ran:
+    """The definition: plans as bound."""
+    return _on_reference(program, feeds, lambda plan: plan)
+
+
+def rewritten(program: Program, feeds: Feeds) -> Ran:
+    """The definition, on plans after all rewrites."""
+    return rewritten_by(RULES)(program, feeds)
+
+
+def rewritten_by(rules: tuple[Rule, ...]) -> Engine:
+    """The definition, on plans after the given rewrites."""
+
+    def run(program: Program, feeds: Feeds) -> Ran:
+        return _on_reference(program, feeds, lambda plan: rewrite(plan, rules).plan)
+
+    return run
+
+
+def _on_reference(program: Program, feeds: Feeds, change: Callable[[Plan], Plan]) -> Ran:
+    run = Reference(
+        inputs_of(program, feeds), lambda path: load_python(path, program.folders, False)
+    )
+    answers = {
+        query.name: list(run.answers(change(query.plan))) for query in program.catalog.queries()
+    }
+    return Ran(answers, run.failures)
+
+
+ENGINES: dict[str, Engine] = {"reference": reference, "rewritten": rewritten}
