@@ -72,7 +72,7 @@ class View:
 
     name: str
     columns: tuple[str, ...]
-    syntax: exp.Expression
+    syntax: exp.Expr
     source: SourceText = field(repr=False)
     settings: Settings
 
@@ -141,9 +141,9 @@ class Catalog:
         key = entry.name.lower()
         if key in table:
             raise QueryError(
-                f'"{entry.name}" is already a {kind_of(table[key])}',  # type: ignore[index]
+                f'"{entry.name}" is already a {kind_of(table[key])}',
                 span,
-                hint=f"choose another name, or DROP {kind_of(table[key]).upper()} "  # type: ignore[index]
+                hint=f"choose another name, or DROP {kind_of(table[key]).upper()} "
                 f"{entry.name} first",
             )
         table[key] = entry  # type: ignore[assignment]
@@ -162,8 +162,8 @@ class Catalog:
         return self._functions.get(name.lower())
 
     def drop(self, kind: str, name: str, span: Span | None = None) -> None:
-        table: dict[str, Any] = self._functions if kind in ("function", "aggregate") else (
-            self._entries
+        table: dict[str, Any] = (
+            self._functions if kind in ("function", "aggregate") else (self._entries)
         )
         entry = table.get(name.lower())
         if entry is None or kind_of(entry) != kind:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from enum import Enum
+from collections.abc import Sequence
+from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -14,12 +15,14 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from thalweg.catalog import Query
+from thalweg.catalog import Entry, Query
 from thalweg.cql.script import read_script
+from thalweg.demo.show import run_demo
 from thalweg.errors import QueryError, QueryErrors
 from thalweg.plan.explain import explain_json, explain_text
 from thalweg.program import Program, bind_script
 from thalweg.run import RunReport, run_on_reference
+from thalweg.testing.scripts import test_scripts
 
 app = typer.Typer(
     help="Continuous queries over streams, in CQL.",
@@ -31,18 +34,18 @@ _errors = Console(stderr=True, highlight=False, soft_wrap=True)
 _out = Console(highlight=False, soft_wrap=True)
 
 
-class Stage(str, Enum):
+class Stage(StrEnum):
     bound = "bound"
     logical = "logical"
 
 
-class Format(str, Enum):
+class Format(StrEnum):
     jsonl = "jsonl"
     csv = "csv"
     parquet = "parquet"
 
 
-class EngineName(str, Enum):
+class EngineName(StrEnum):
     reference = "reference"
 
 
@@ -58,7 +61,7 @@ def load(path: Path) -> Program:
 def check(file: Script) -> None:
     """Find the mistakes in a script without running it."""
     program = load(file)
-    kinds = {
+    kinds: dict[str, Sequence[Entry]] = {
         "stream": program.catalog.streams(),
         "table": program.catalog.tables(),
         "query": program.catalog.queries(),
@@ -104,8 +107,7 @@ def run(
         bool,
         typer.Option(
             "--drain",
-            help="Read all there is, let time run to its end, and stop. "
-            "The reference always does.",
+            help="Read all there is, let time run to its end, and stop. The reference always does.",
         ),
     ] = False,
     out: Annotated[
@@ -152,6 +154,30 @@ def _print_report(report: RunReport, queries: list[Query]) -> None:
         _errors.print(line)
     for path in (*report.files, *report.put_aside):
         _errors.print(f"wrote {path}")
+
+
+@app.command()
+def demo(
+    seconds: Annotated[
+        float, typer.Option(help="How long to play; 0 prints a few looks at once.")
+    ] = 12.0,
+) -> None:
+    """Show a few queries over made-up streams, and their answers as they change."""
+    run_demo(_out, seconds)
+
+
+@app.command(name="test")
+def run_golden_scripts(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH…", help="Golden scripts, or folders of them.")
+    ],
+    accept: Annotated[
+        bool, typer.Option("--accept", help="Rewrite what the scripts expect with what happened.")
+    ] = False,
+) -> None:
+    """Run golden scripts (.cqlt): queries with their feeds and expected answers."""
+    if not test_scripts(_out, paths, accept):
+        raise typer.Exit(1)
 
 
 @app.command(name="version")

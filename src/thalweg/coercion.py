@@ -6,11 +6,10 @@ The rules are those of Spark SQL with ANSI mode on (its default since 4.0);
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from thalweg.types import (
     BIGINT,
-    BINARY,
     BOOLEAN,
     DATE,
     DAY_TIME,
@@ -47,41 +46,55 @@ _MINIMUM_ADJUSTED_SCALE = 6
 
 def common_type(left: Type, right: Type) -> Type | None:
     """The type both sides are converted to before they are compared or mixed."""
+    met = tightest_common_type(left, right) or _common_decimal(left, right)
+    if met is None and STRING in (left, right):
+        return _common_with_string(right if left == STRING else left)
+    return met or _common_nested(left, right, common_type)
+
+
+def common_type_without_strings(left: Type, right: Type) -> Type | None:
+    """As `common_type`, but text never becomes a number or a time."""
+    met = tightest_common_type(left, right) or _common_decimal(left, right)
+    return met or _common_nested(left, right, common_type_without_strings)
+
+
+def tightest_common_type(left: Type, right: Type) -> Type | None:
+    """As `common_type`, but one that holds every value of both sides as it is."""
     if left == right:
         return left
-    if left == NULL:
-        return right
-    if right == NULL:
-        return left
-    if is_numeric(left) and is_numeric(right):
-        return _common_numeric(left, right)
+    if NULL in (left, right):
+        return right if left == NULL else left
+    if isinstance(left, DecimalType) and is_integral(right):
+        return left if wider_decimal(left, decimal_holding(right)) == left else None
+    if isinstance(right, DecimalType) and is_integral(left):
+        return tightest_common_type(right, left)
+    if left in _PRECEDENCE and right in _PRECEDENCE:
+        high = max(left, right, key=_PRECEDENCE.index)
+        return DOUBLE if high == FLOAT else high  # a float cannot hold every integer
     if {left, right} == {DATE, TIMESTAMP}:
         return TIMESTAMP
     if {left, right} == {DAYS, DAY_TIME}:
         return DAY_TIME
-    if STRING in (left, right):
-        return _common_with_string(right if left == STRING else left)
-    return _common_nested(left, right)
+    return _common_nested(left, right, tightest_common_type)
 
 
-def common_type_of(types: Iterable[Type]) -> Type | None:
+def common_type_of(
+    types: Iterable[Type], meet: Callable[[Type, Type], Type | None] = common_type
+) -> Type | None:
     """The meeting type of many expressions, as in CASE, COALESCE, UNION or IN."""
     common: Type | None = NULL
-    # Strings last, so that (STRING, INT, DOUBLE) does not depend on the order.
-    for type_ in sorted(types, key=lambda t: t == STRING):
-        common = common_type(common, type_) if common is not None else None
+    for type_ in types:
+        common = meet(common, type_) if common is not None else None
     return common
 
 
-def _common_numeric(left: Type, right: Type) -> Type:
-    if isinstance(left, DecimalType) or isinstance(right, DecimalType):
-        if {left, right} & {FLOAT, DOUBLE}:
-            return DOUBLE
-        return wider_decimal(decimal_holding(left), decimal_holding(right))
-    low, high = sorted((left, right), key=_PRECEDENCE.index)
-    if high == FLOAT and is_integral(low):
-        return DOUBLE  # a float cannot hold every integer
-    return high
+def _common_decimal(left: Type, right: Type) -> Type | None:
+    """Where at least one of two numbers is a decimal."""
+    if not (is_numeric(left) and is_numeric(right)):
+        return None
+    if {left, right} & {FLOAT, DOUBLE}:
+        return DOUBLE
+    return wider_decimal(decimal_holding(left), decimal_holding(right))
 
 
 def wider_decimal(left: DecimalType, right: DecimalType) -> DecimalType:
@@ -102,16 +115,19 @@ def _common_with_string(other: Type) -> Type | None:
     return other
 
 
-def _common_nested(left: Type, right: Type) -> Type | None:
+def _common_nested(
+    left: Type, right: Type, meet: Callable[[Type, Type], Type | None]
+) -> Type | None:
+    """Part by part; structs have the same names in the same order."""
     if isinstance(left, ArrayType) and isinstance(right, ArrayType):
-        element = common_type(left.element, right.element)
+        element = meet(left.element, right.element)
         return array(element) if element is not None else None
     if isinstance(left, StructType) and isinstance(right, StructType):
-        if len(left.fields) != len(right.fields):
+        if [f.name.lower() for f in left.fields] != [f.name.lower() for f in right.fields]:
             return None
         fields = []
         for mine, other in zip(left.fields, right.fields, strict=True):
-            met = common_type(mine.type, other.type)
+            met = meet(mine.type, other.type)
             if met is None:
                 return None
             fields.append(Field(mine.name, met))

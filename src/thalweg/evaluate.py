@@ -222,5 +222,3 @@ def _rows_equal(left: list[Any], right: Values) -> bool | None:
         elif sort_key(a) != sort_key(b):
             return False
     return None if unknown else True
-
-

@@ -282,7 +282,7 @@ def _check_source(program: Program, entry: Stream | Table) -> None:
         check(program.read_request(entry))
 
 
-def bind_query(program: Program, name: Name, syntax: exp.Expression, span: Span) -> Query:
+def bind_query(program: Program, name: Name, syntax: exp.Expr, span: Span) -> Query:
     _check_name(name)
     tick = finest_tick(syntax, program.catalog)
     if tick is None:
@@ -294,7 +294,7 @@ def bind_query(program: Program, name: Name, syntax: exp.Expression, span: Span)
     return Query(name.text, plan, tick, program.settings, program.source, span)
 
 
-def _without_stream(program: Program, syntax: exp.Expression, span: Span) -> Query:
+def _without_stream(program: Program, syntax: exp.Expr, span: Span) -> Query:
     """Raise what is wrong with a query that names no stream: first of all its own errors."""
     QueryBinder(program.catalog, program.settings, program.source, Unit.SECOND).bind(syntax)
     raise _no_stream(span)
@@ -311,14 +311,13 @@ def _no_stream(span: Span) -> QueryError:
 
 def _reads_stream(plan: Plan) -> bool:
     return any(
-        isinstance(node, StreamScan)
-        or (isinstance(node, QueryScan) and _reads_stream(node.plan))
+        isinstance(node, StreamScan) or (isinstance(node, QueryScan) and _reads_stream(node.plan))
         for node in plan.walk()
     )
 
 
 def finest_tick(
-    syntax: exp.Expression, catalog: Catalog, seen: frozenset[str] = frozenset()
+    syntax: exp.Expr, catalog: Catalog, seen: frozenset[str] = frozenset()
 ) -> Unit | None:
     """The finest unit of time among all streams that a query reads, directly or not."""
     units: list[Unit] = []
@@ -459,6 +458,4 @@ def _explain(program: Program, statement: Explain) -> ExplainRequest:
             error.span = subject.span
             raise
     name = Name("query", span_of(subject) or statement.span)
-    return ExplainRequest(
-        bind_query(program, name, subject, statement.span), statement.stage
-    )
+    return ExplainRequest(bind_query(program, name, subject, statement.span), statement.stage)

@@ -297,7 +297,7 @@ class Reference:
                 return self._set_operation(plan, now, outer)
             case Top(input=source, keys=keys, limit=limit, offset=offset):
                 rows = sorted(
-                    self.relation(source, now, outer), key=lambda row: _top_key(row.values, keys)
+                    self.relation(source, now, outer), key=lambda row: top_order(row.values, keys)
                 )
                 return rows[offset : offset + limit]
         raise AssertionError(f"{type(plan).__name__} is not a relation")
@@ -392,9 +392,7 @@ class Reference:
             if not partners and plan.kind in (JoinKind.LEFT, JoinKind.FULL):
                 result.append(_paired(a, no_right))
         if plan.kind in (JoinKind.RIGHT, JoinKind.FULL):
-            result += [
-                _paired(no_left, b) for i, b in enumerate(right) if i not in matched_right
-            ]
+            result += [_paired(no_left, b) for i, b in enumerate(right) if i not in matched_right]
         return result
 
     def _join_graph(self, plan: JoinGraph, now: int, outer: Values | None) -> list[Row]:
@@ -421,7 +419,7 @@ class Reference:
         return [
             Row(
                 keys + tuple(self._aggregated(call, rows, now, outer) for call in plan.calls),
-                ((1, row_key(keys)),),
+                _value_order(keys),
             )
             for keys, rows in groups.values()
         ]
@@ -437,9 +435,7 @@ class Reference:
                 return self._user_aggregate(call, arguments)
             function = AGGREGATES[call.function]
             signature = Signature(tuple(a.type for a in call.arguments), call.type)
-            return evaluate_aggregate(
-                function, function.make(signature), arguments, call.distinct
-            )
+            return evaluate_aggregate(function, function.make(signature), arguments, call.distinct)
         except Failure as failure:
             self.failures.note(call.function, str(failure), ())
             return None
@@ -559,10 +555,16 @@ def _distinct(rows: list[Row]) -> list[Row]:
 
 def _by_value(rows: list[Row]) -> list[Row]:
     """Rows that stand for no single base row are ordered by their values."""
-    return [Row(row.values, ((1, row_key(row.values)),)) for row in rows]
+    return [Row(row.values, _value_order(row.values)) for row in rows]
 
 
-def _top_key(values: Values, keys: tuple[SortKey, ...]) -> tuple[Any, ...]:
+def _value_order(values: Values) -> Order:
+    """A place in Σ by values. Kinds come first: a UNION may mix rows of different columns."""
+    return ((1, *((type(value).__name__, sort_key(value)) for value in values)),)
+
+
+def top_order(values: Values, keys: tuple[SortKey, ...]) -> tuple[Any, ...]:
+    """The order in which ORDER BY … LIMIT takes rows."""
     return (*(_directed(values[key.column], key) for key in keys), row_key(values))
 
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from thalweg.answers import Change
 from thalweg.catalog import Query, Stream, Table
 from thalweg.errors import QueryError
 from thalweg.intake.accept import Accepting, accept
 from thalweg.program import Program, load_python
-from thalweg.answers import Change
 from thalweg.reference import Inputs, Reference
 from thalweg.sinks import SINKS, SinkRequest, Writer
 from thalweg.sinks.jsonl import json_text
@@ -153,12 +153,9 @@ def _rows(program: Program, entry: Stream | Table) -> Iterator[Accepted | Reject
     return SOURCES[request.connector.name].read(request)
 
 
-def _list_refused(
-    report: RunReport, out: Path | None, stream: Stream, state: Accepting
-) -> None:
+def _list_refused(report: RunReport, out: Path | None, stream: Stream, state: Accepting) -> None:
     late = [
-        {"place": row.place, "row": json.loads(_row_json(row.values, stream))}
-        for row in state.late
+        {"place": row.place, "row": json.loads(_row_json(row.values, stream))} for row in state.late
     ]
     _put_aside(report, out, "_late", stream.name, late)
     _put_aside(report, out, "_rejects", stream.name, [_as_record(r) for r in state.rejects])

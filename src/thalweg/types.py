@@ -165,7 +165,7 @@ KNOWN_TYPES = (
 )
 
 
-def type_from_syntax(node: exp.Expression, span: Span | None) -> Type:
+def type_from_syntax(node: exp.Expr, span: Span | None) -> Type:
     """The type that a parsed type expression names."""
     kind = node.this if isinstance(node, exp.DataType) else None
     if kind in _SIMPLE:
@@ -191,7 +191,7 @@ def type_from_syntax(node: exp.Expression, span: Span | None) -> Type:
         )
     if isinstance(node, exp.Interval) or kind == exp.DType.INTERVAL:
         unit = node.args.get("unit") or (node.this if isinstance(node, exp.Interval) else None)
-        text = unit.sql().upper() if isinstance(unit, exp.Expression) else ""
+        text = unit.sql().upper() if isinstance(unit, exp.Expr) else ""
         if text.startswith(("YEAR", "MONTH")):
             return YEAR_MONTH
         return DAYS if text == "DAY" else DAY_TIME

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, NoReturn, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError
 from sqlglot.parsers.spark import SparkParser
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from thalweg.cql.statements import (
     ColumnDeclaration,
@@ -68,7 +68,7 @@ class Problem(ParseError):
         self.error = error
 
 
-def span_of(node: exp.Expression) -> Span | None:
+def span_of(node: exp.Expr) -> Span | None:
     """The stretch of text that a syntax node covers, from the tokens below it."""
     found: Span | None = None
     for part in node.walk():
@@ -85,7 +85,7 @@ def _token_span(token: Token) -> Span:
 
 class CqlParser(SparkParser):
     STRICT_CAST = True
-    FUNCTIONS: dict[str, Callable[..., Any]] = {}
+    FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {}
     FUNCTION_PARSERS = {name: SparkParser.FUNCTION_PARSERS[name] for name in _SPECIAL_CALLS}
     NO_PAREN_FUNCTION_PARSERS = {"CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"]}
 
@@ -323,7 +323,7 @@ class CqlParser(SparkParser):
         words = {"TRUE": True, "FALSE": False, "NULL": None}
         return words.get(token.text.upper(), token.text)
 
-    def _query(self) -> exp.Expression:
+    def _query(self) -> exp.Expr:
         """A query: SELECT, set operations, WITH, ISTREAM(SELECT …), or GSQL's MERGE."""
         start = self._curr
         operator = self._stream_operator_around()
@@ -343,7 +343,7 @@ class CqlParser(SparkParser):
             self._refuse("a query is missing", token=start, hint="write SELECT …")
         return parsed
 
-    def _merge(self, start: Token) -> exp.Expression:
+    def _merge(self, start: Token) -> Any:
         """`MERGE a.t : b.t FROM a, b`: parsed so that binding can name it."""
         self._parse_column()
         self._expect(TokenType.COLON, ":")
@@ -393,7 +393,7 @@ class CqlParser(SparkParser):
             return this
         return super()._parse_bracket(this)
 
-    def _attach_window(self, table: exp.Expression) -> None:
+    def _attach_window(self, table: exp.Expr) -> None:
         if self._curr.token_type != TokenType.L_BRACKET:
             return
         token = self._curr
@@ -514,7 +514,9 @@ class CqlParser(SparkParser):
             parts += 1
         if not parts:
             found = f', found "{self._curr.text}"' if self._curr.text else ""
-            self._refuse(f"a length of time is missing{found}", hint="write for instance 10 SECONDS")
+            self._refuse(
+                f"a length of time is missing{found}", hint="write for instance 10 SECONDS"
+            )
         return Length(total, has_unit, self._since(start))
 
     # Clauses reserved for later: parsed whole, refused by name when bound
@@ -667,7 +669,8 @@ class CqlParser(SparkParser):
         if not self._match_text_seq(word):
             found = f', found "{self._curr.text}"' if self._curr.text else ""
             self._refuse(
-                f"{word} is missing after {after}{found}", hint=did_you_mean(self._curr.text, [word])
+                f"{word} is missing after {after}{found}",
+                hint=did_you_mean(self._curr.text, [word]),
             )
 
     def _since(self, start: Token) -> Span:
@@ -714,6 +717,6 @@ def _readable(message: str, token: Token, at_end: bool) -> QueryError:
 class Cql(Spark):
     class Tokenizer(Spark.Tokenizer):
         # Words that would make the library pass the rest of a statement through unread.
-        COMMANDS: set[TokenType] = set()
+        COMMANDS: ClassVar[set[TokenType]] = set()
 
     Parser = CqlParser

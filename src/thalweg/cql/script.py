@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel, TokenError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from thalweg.cql.dialect import Cql, CqlParser, Problem
 from thalweg.cql.statements import Statement
@@ -68,7 +68,7 @@ def parse_statements(source: SourceText) -> tuple[list[Statement], list[QueryErr
     return statements, errors
 
 
-def parse_query(source: SourceText) -> exp.Expression:
+def parse_query(source: SourceText) -> exp.Expr:
     """A single SELECT, without a statement around it."""
     chunks = _chunks(_tokens(source))
     if len(chunks) != 1:

@@ -73,7 +73,7 @@ class CreateTable:
 @dataclass(frozen=True, slots=True)
 class CreateQuery:
     name: Name
-    query: exp.Expression
+    query: exp.Expr
     span: Span
 
 
@@ -81,7 +81,7 @@ class CreateQuery:
 class CreateView:
     name: Name
     columns: tuple[Name, ...]
-    query: exp.Expression
+    query: exp.Expr
     span: Span
 
 
@@ -125,7 +125,7 @@ class SetOption:
 class Explain:
     """`EXPLAIN name` or `EXPLAIN SELECT …`; `stage` is None for the default."""
 
-    subject: Name | exp.Expression
+    subject: Name | exp.Expr
     stage: str | None
     span: Span
 

@@ -59,9 +59,7 @@ def rewrite(plan: Plan, rules: Sequence[Rule], off: Collection[str] = ()) -> Rew
             changed = rule(plan) if is_whole(rule) else everywhere(rule, plan)
             if changed is not plan:
                 seconds = time.perf_counter() - start
-                assert [f.type for f in changed.schema] == [f.type for f in plan.schema] and [
-                    f.name for f in changed.schema
-                ] == [f.name for f in plan.schema], f"{name} has changed the columns of the plan"
+                assert changed.schema == plan.schema, f"{name} has changed the columns of the plan"
                 assert changed.is_stream == plan.is_stream, f"{name} has changed stream to relation"
                 steps.append(Step(name, plan, changed, seconds))
                 plan = changed

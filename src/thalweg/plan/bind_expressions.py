@@ -66,9 +66,9 @@ from thalweg.types import (
 )
 from thalweg.units import Unit, nanoseconds
 
-BindSubquery = Callable[[exp.Expression, Scope], Plan]
+BindSubquery = Callable[[exp.Expr, Scope], Plan]
 
-_BINARY: dict[type[exp.Expression], str] = {
+_BINARY: dict[type[exp.Expr], str] = {
     exp.Add: "+",
     exp.Sub: "-",
     exp.Mul: "*",
@@ -136,7 +136,7 @@ class ExpressionBinder:
     aliases: dict[str, Expression] = field(default_factory=dict)
     inside_aggregate: bool = False
 
-    def bind(self, node: exp.Expression) -> Expression:
+    def bind(self, node: exp.Expr) -> Expression:
         """The bound form; errors point at the node if they point nowhere else."""
         try:
             bound = self._bind(node)
@@ -147,7 +147,7 @@ class ExpressionBinder:
             bound = replace(bound, span=span_of(node))
         return bound
 
-    def bind_condition(self, node: exp.Expression, clause: str) -> Expression:
+    def bind_condition(self, node: exp.Expr, clause: str) -> Expression:
         bound = self.bind(node)
         if not converts_implicitly(bound.type, BOOLEAN):
             raise QueryError(
@@ -155,7 +155,7 @@ class ExpressionBinder:
             )
         return self.converted(bound, BOOLEAN)
 
-    def _bind(self, node: exp.Expression) -> Expression:
+    def _bind(self, node: exp.Expr) -> Expression:
         if isinstance(node, exp.Column | exp.Dot | exp.Identifier):
             return self._column(node)
         if isinstance(node, exp.Anonymous):
@@ -169,7 +169,7 @@ class ExpressionBinder:
 
     # Names
 
-    def _column(self, node: exp.Expression) -> Expression:
+    def _column(self, node: exp.Expr) -> Expression:
         parts, spans = _name_parts(node)
         if parts is None:
             return self._field_access(node)
@@ -215,7 +215,7 @@ class ExpressionBinder:
             )
         return column
 
-    def _field_access(self, node: exp.Expression) -> Expression:
+    def _field_access(self, node: exp.Expr) -> Expression:
         inner = self.bind(node.this)
         return _field_of(inner, node.expression.name, span_of(node.expression))
 
@@ -282,12 +282,10 @@ class ExpressionBinder:
             )
         if name not in SCALARS or not name[:1].isalpha() or " " in name:
             known = [n for n in (*SCALARS, *AGGREGATES) if n[:1].isalpha() and " " not in n]
-            raise unknown_function(
-                node.name, [*known, *(f.name for f in self.catalog.functions())]
-            )
+            raise unknown_function(node.name, [*known, *(f.name for f in self.catalog.functions())])
         return self.call(name, self._arguments(arguments))
 
-    def _arguments(self, nodes: Sequence[exp.Expression]) -> tuple[Expression, ...]:
+    def _arguments(self, nodes: Sequence[exp.Expr]) -> tuple[Expression, ...]:
         for node in nodes:
             if isinstance(node, exp.Star):
                 raise QueryError("* is an argument of count only")
@@ -295,7 +293,7 @@ class ExpressionBinder:
                 raise QueryError("DISTINCT goes with aggregates only")
         return tuple(self.bind(node) for node in nodes)
 
-    def _python_call(self, name: str, nodes: Sequence[exp.Expression]) -> Expression:
+    def _python_call(self, name: str, nodes: Sequence[exp.Expr]) -> Expression:
         function = self.catalog.function(name)
         assert function is not None, "the caller has found it"
         arguments = self._checked_user_arguments(function.name, function.parameters, nodes)
@@ -304,7 +302,7 @@ class ExpressionBinder:
         )
 
     def _checked_user_arguments(
-        self, name: str, parameters: tuple[Type, ...], nodes: Sequence[exp.Expression]
+        self, name: str, parameters: tuple[Type, ...], nodes: Sequence[exp.Expr]
     ) -> tuple[Expression, ...]:
         arguments = self._arguments(nodes)
         if len(arguments) != len(parameters):
@@ -322,9 +320,7 @@ class ExpressionBinder:
 
     # Aggregates
 
-    def _aggregate(
-        self, node: exp.Anonymous, where: exp.Expression | None = None
-    ) -> Expression:
+    def _aggregate(self, node: exp.Anonymous, where: exp.Expr | None = None) -> Expression:
         name = node.name.lower()
         if self.inside_aggregate:
             raise QueryError(f"{name} cannot stand inside another aggregate")
@@ -375,7 +371,7 @@ class ExpressionBinder:
 
     # Operators
 
-    def _binary(self, symbol: str, node: exp.Expression) -> Expression:
+    def _binary(self, symbol: str, node: exp.Expr) -> Expression:
         left, right = self.bind(node.this), self.bind(node.expression)
         if symbol in ("+", "-", "*", "/"):
             temporal = self._temporal(symbol, left, right)
@@ -410,28 +406,28 @@ class ExpressionBinder:
             return self.call("date_add" if symbol == "+" else "date_sub", (left, right))
         return None
 
-    def _not_null_safe_equal(self, node: exp.Expression) -> Expression:
+    def _not_null_safe_equal(self, node: exp.Expr) -> Expression:
         same = self.call("<=>", (self.bind(node.this), self.bind(node.expression)))
         return self.call("not", (same,))
 
-    def _negated(self, node: exp.Expression) -> Expression:
+    def _negated(self, node: exp.Expr) -> Expression:
         inner = node.this
         if isinstance(inner, exp.Literal) and not inner.is_string:
             return _number(f"-{inner.name}")
         return self.call("negative", (self.bind(inner),))
 
-    def _inverted(self, node: exp.Expression) -> Expression:
+    def _inverted(self, node: exp.Expr) -> Expression:
         if isinstance(node.this, exp.Is) and isinstance(node.this.expression, exp.Null):
             return self.call("is not null", (self.bind(node.this.this),))
         return self.call("not", (self.bind_condition(node.this, "NOT"),))
 
-    def _bits_inverted(self, node: exp.Expression) -> Expression:
+    def _bits_inverted(self, node: exp.Expr) -> Expression:
         return self.call("~", (self.bind(node.this),))
 
-    def _parenthesised(self, node: exp.Expression) -> Expression:
+    def _parenthesised(self, node: exp.Expr) -> Expression:
         return self.bind(node.this)
 
-    def _like(self, node: exp.Expression, escape: exp.Expression | None = None) -> Expression:
+    def _like(self, node: exp.Expr, escape: exp.Expr | None = None) -> Expression:
         if isinstance(node.expression, exp.Any | exp.All):
             raise QueryError(
                 "LIKE ANY and LIKE ALL are not supported", hint="join single LIKEs with OR or AND"
@@ -443,25 +439,21 @@ class ExpressionBinder:
         matched = self.call(name, arguments)
         return self.call("not", (matched,)) if node.args.get("negate") else matched
 
-    def _like_escaped(self, node: exp.Expression) -> Expression:
+    def _like_escaped(self, node: exp.Expr) -> Expression:
         if not isinstance(node.this, exp.Like | exp.ILike):
             raise _unsupported(node)
         return self._like(node.this, node.expression)
 
-    def _between(self, node: exp.Expression) -> Expression:
+    def _between(self, node: exp.Expr) -> Expression:
         value = self.bind(node.this)
         low, high = self.bind(node.args["low"]), self.bind(node.args["high"])
-        inside = self.call(
-            "and", (self.call(">=", (value, low)), self.call("<=", (value, high)))
-        )
+        inside = self.call("and", (self.call(">=", (value, low)), self.call("<=", (value, high))))
         if not node.args.get("symmetric"):
             return inside
-        swapped = self.call(
-            "and", (self.call(">=", (value, high)), self.call("<=", (value, low)))
-        )
+        swapped = self.call("and", (self.call(">=", (value, high)), self.call("<=", (value, low))))
         return self.call("or", (inside, swapped))
 
-    def _is(self, node: exp.Expression) -> Expression:
+    def _is(self, node: exp.Expr) -> Expression:
         value, wanted = self.bind(node.this), node.expression
         if isinstance(wanted, exp.Null):
             tested = self.call("is null", (value,))
@@ -472,7 +464,7 @@ class ExpressionBinder:
             raise _unsupported(node)
         return self.call("not", (tested,)) if node.args.get("negate") else tested
 
-    def _in(self, node: exp.Expression) -> Expression:
+    def _in(self, node: exp.Expr) -> Expression:
         query = node.args.get("query")
         if query is not None:
             return self._in_subquery(node.this, query)
@@ -481,7 +473,7 @@ class ExpressionBinder:
         choices = [self.bind(choice) for choice in node.expressions]
         return self.call("in", (self.bind(node.this), *choices))
 
-    def _tuple_in(self, node: exp.Expression) -> Expression:
+    def _tuple_in(self, node: exp.Expr) -> Expression:
         values = [self.bind(part) for part in node.this.expressions]
         result: Expression | None = None
         for choice in node.expressions:
@@ -498,7 +490,7 @@ class ExpressionBinder:
 
     # Subqueries
 
-    def _in_subquery(self, left: exp.Expression, query: exp.Expression) -> Expression:
+    def _in_subquery(self, left: exp.Expr, query: exp.Expr) -> Expression:
         nodes = left.expressions if isinstance(left, exp.Tuple) else [left]
         values = [self.bind(node) for node in nodes]
         plan = self.bind_subquery(query, self.scope)
@@ -532,10 +524,10 @@ class ExpressionBinder:
         )
         return Project(plan, outputs, tuple(f.name for f in plan.schema))
 
-    def _exists(self, node: exp.Expression) -> Expression:
+    def _exists(self, node: exp.Expr) -> Expression:
         return Exists(plan=self.bind_subquery(node.this, self.scope))
 
-    def _scalar_subquery(self, node: exp.Expression) -> Expression:
+    def _scalar_subquery(self, node: exp.Expr) -> Expression:
         plan = self.bind_subquery(node, self.scope)
         if len(plan.schema) != 1:
             raise QueryError(
@@ -545,29 +537,32 @@ class ExpressionBinder:
 
     # Constants
 
-    def _literal(self, node: exp.Expression) -> Expression:
+    def _literal(self, node: exp.Expr) -> Expression:
         if node.is_string:
             return Literal(value=node.name, type=STRING)
         return _number(node.name)
 
-    def _boolean(self, node: exp.Expression) -> Expression:
+    def _raw_text(self, node: exp.Expr) -> Expression:
+        return Literal(value=node.name, type=STRING)
+
+    def _boolean(self, node: exp.Expr) -> Expression:
         return Literal(value=bool(node.this), type=BOOLEAN)
 
-    def _null(self, node: exp.Expression) -> Expression:
+    def _null(self, node: exp.Expr) -> Expression:
         return Literal(value=None, type=NULL)
 
-    def _hex(self, node: exp.Expression) -> Expression:
+    def _hex(self, node: exp.Expr) -> Expression:
         digits = node.name
         try:
             return Literal(value=bytes.fromhex("0" * (len(digits) % 2) + digits), type=BINARY)
         except ValueError:
             raise QueryError(f"X'{digits}' is not hexadecimal") from None
 
-    def _interval(self, node: exp.Expression) -> Expression:
+    def _interval(self, node: exp.Expr) -> Expression:
         value, type_ = _interval_value(node)
         return Literal(value=value, type=type_)
 
-    def _cast(self, node: exp.Expression) -> Expression:
+    def _cast(self, node: exp.Expr) -> Expression:
         inner = self.bind(node.this)
         target = type_from_syntax(node.args["to"], span_of(node.args["to"]) or span_of(node))
         quiet = isinstance(node, exp.TryCast)
@@ -579,7 +574,7 @@ class ExpressionBinder:
 
     # Calls with a syntax of their own
 
-    def _case(self, node: exp.Expression) -> Expression:
+    def _case(self, node: exp.Expr) -> Expression:
         subject = self.bind(node.this) if node.this is not None else None
         branches: list[Expression] = []
         for branch in node.args["ifs"]:
@@ -590,15 +585,15 @@ class ExpressionBinder:
             branches.append(self.bind(node.args["default"]))
         return self.call("case", branches)
 
-    def _extract(self, node: exp.Expression) -> Expression:
+    def _extract(self, node: exp.Expr) -> Expression:
         part = Literal(value=node.name, type=STRING, span=span_of(node.this))
         return self.call("date_part", (part, self.bind(node.expression)))
 
-    def _substring(self, node: exp.Expression) -> Expression:
+    def _substring(self, node: exp.Expr) -> Expression:
         parts = [node.this, node.args.get("start"), node.args.get("length")]
         return self.call("substring", [self.bind(part) for part in parts if part is not None])
 
-    def _trim(self, node: exp.Expression) -> Expression:
+    def _trim(self, node: exp.Expr) -> Expression:
         side = str(node.args.get("position") or "BOTH").upper()
         name = {"BOTH": "trim", "LEADING": "ltrim", "TRAILING": "rtrim"}[side]
         characters = node.expression
@@ -606,21 +601,21 @@ class ExpressionBinder:
             return self.call(name, (self.bind(node.this),))
         return self.call(f"{name} of", (self.bind(node.this), self.bind(characters)))
 
-    def _position(self, node: exp.Expression) -> Expression:
+    def _position(self, node: exp.Expr) -> Expression:
         arguments = [self.bind(node.args["substr"]), self.bind(node.this)]
         start = node.args.get("position")
         if start is not None:
             arguments.append(self.bind(start))
         return self.call("locate", arguments)
 
-    def _overlay(self, node: exp.Expression) -> Expression:
+    def _overlay(self, node: exp.Expr) -> Expression:
         parts = [node.this, node.expression, node.args.get("from_"), node.args.get("for_")]
         return self.call("overlay", [self.bind(part) for part in parts if part is not None])
 
-    def _concat(self, node: exp.Expression) -> Expression:
+    def _concat(self, node: exp.Expr) -> Expression:
         return self.call("concat", [self.bind(part) for part in node.expressions])
 
-    def _subscript(self, node: exp.Expression) -> Expression:
+    def _subscript(self, node: exp.Expr) -> Expression:
         if len(node.expressions) != 1:
             raise _unsupported(node)
         inner, index = self.bind(node.this), self.bind(node.expressions[0])
@@ -628,7 +623,7 @@ class ExpressionBinder:
             return _field_of(inner, str(index.value), index.span)
         return self.call("[]", (inner, index))
 
-    def _struct(self, name: str, nodes: Sequence[exp.Expression]) -> Expression:
+    def _struct(self, name: str, nodes: Sequence[exp.Expr]) -> Expression:
         arguments: list[Expression] = []
         for i, node in enumerate(nodes):
             inner = node.this if isinstance(node, exp.Alias) else node
@@ -639,7 +634,7 @@ class ExpressionBinder:
             arguments += [Literal(value=label, type=STRING), value]
         return self.call("named_struct", arguments)
 
-    def _unit_call(self, name: str, nodes: Sequence[exp.Expression]) -> Expression:
+    def _unit_call(self, name: str, nodes: Sequence[exp.Expr]) -> Expression:
         """`timestampadd(DAY, 1, ts)`, `datediff(HOUR, a, b)`: the unit is a bare word."""
         if len(nodes) == 3:
             unit = Literal(value=nodes[0].name.upper(), type=STRING, span=span_of(nodes[0]))
@@ -652,33 +647,34 @@ class ExpressionBinder:
 
     # What is refused
 
-    def _windowed_function(self, node: exp.Expression) -> Expression:
+    def _windowed_function(self, node: exp.Expr) -> Expression:
         raise QueryError(
             "OVER (…) is not supported",
             hint="window the stream instead, as in FROM S [RANGE 1 MINUTE], and aggregate",
         )
 
-    def _clock(self, node: exp.Expression) -> Expression:
-        raise _not_replayable(type(node).sql_names()[0].lower())
+    def _clock(self, node: exp.Expr) -> Expression:
+        clock = isinstance(node, exp.CurrentTimestamp)
+        raise _not_replayable("current_timestamp" if clock else "current_date")
 
-    def _quantified(self, node: exp.Expression) -> Expression:
+    def _quantified(self, node: exp.Expr) -> Expression:
         raise QueryError(
             "ANY and ALL are not supported", hint="use IN, EXISTS, or min and max in a subquery"
         )
 
-    def _star(self, node: exp.Expression) -> Expression:
+    def _star(self, node: exp.Expr) -> Expression:
         raise QueryError("* cannot stand here")
 
-    def _tuple(self, node: exp.Expression) -> Expression:
+    def _tuple(self, node: exp.Expr) -> Expression:
         raise QueryError(
             "a list of values cannot stand here", hint="make a struct with struct(a, b)"
         )
 
-    def _lambda(self, node: exp.Expression) -> Expression:
+    def _lambda(self, node: exp.Expr) -> Expression:
         raise QueryError("lambda functions are not supported")
 
 
-_METHODS: dict[type[exp.Expression], Callable[[ExpressionBinder, Any], Expression]] = {
+_METHODS: dict[type[exp.Expr], Callable[[ExpressionBinder, Any], Expression]] = {
     exp.NullSafeNEQ: ExpressionBinder._not_null_safe_equal,
     exp.Neg: ExpressionBinder._negated,
     exp.Not: ExpressionBinder._inverted,
@@ -694,6 +690,7 @@ _METHODS: dict[type[exp.Expression], Callable[[ExpressionBinder, Any], Expressio
     exp.Subquery: ExpressionBinder._scalar_subquery,
     exp.Select: ExpressionBinder._scalar_subquery,
     exp.Literal: ExpressionBinder._literal,
+    exp.RawString: ExpressionBinder._raw_text,
     exp.Boolean: ExpressionBinder._boolean,
     exp.Null: ExpressionBinder._null,
     exp.HexString: ExpressionBinder._hex,
@@ -719,9 +716,7 @@ _METHODS: dict[type[exp.Expression], Callable[[ExpressionBinder, Any], Expressio
     exp.Lambda: ExpressionBinder._lambda,
 }
 
-_SYNTAX_CALLS: dict[
-    str, Callable[[ExpressionBinder, str, Sequence[exp.Expression]], Expression]
-] = {
+_SYNTAX_CALLS: dict[str, Callable[[ExpressionBinder, str, Sequence[exp.Expr]], Expression]] = {
     "struct": ExpressionBinder._struct,
     "dateadd": ExpressionBinder._unit_call,
     "date_add": ExpressionBinder._unit_call,
@@ -736,7 +731,7 @@ def has_aggregate(expression: Expression) -> bool:
     return any(isinstance(part, AggregateCall) for part in walk(expression))
 
 
-def _name_parts(node: exp.Expression) -> tuple[list[str] | None, list[Span | None]]:
+def _name_parts(node: exp.Expr) -> tuple[list[str] | None, list[Span | None]]:
     """A dotted name as its parts, or None if it hangs on something that is no name."""
     if isinstance(node, exp.Identifier):
         return [node.name], [span_of(node)]
@@ -794,7 +789,7 @@ def _number(text: str) -> Literal:
 _MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 
 
-def _interval_value(node: exp.Expression) -> tuple[int, Type]:
+def _interval_value(node: exp.Expr) -> tuple[int, Type]:
     unit = node.args.get("unit")
     text = node.this.name if isinstance(node.this, exp.Literal) else None
     if text is None or unit is None:
@@ -832,7 +827,9 @@ def _interval_range(text: str, first: str, last: str) -> tuple[int, Type]:
         parts = body.replace(" ", ":", 1).split(":") if first == "DAY" else body.split(":")
         if len(parts) != len(wanted):
             raise wrong
-        total = sum(Fraction(part) * Unit[unit].value for part, unit in zip(parts, wanted, strict=True))
+        total = sum(
+            Fraction(part) * Unit[unit].value for part, unit in zip(parts, wanted, strict=True)
+        )
     except (ValueError, ZeroDivisionError):
         raise wrong from None
     return sign * int(total / 1000), DAY_TIME
@@ -846,7 +843,7 @@ def _not_replayable(name: str) -> QueryError:
     )
 
 
-def _unsupported(node: exp.Expression) -> QueryError:
+def _unsupported(node: exp.Expr) -> QueryError:
     text = node.sql(dialect="spark")
     shown = text if len(text) <= 60 else text[:57] + "…"
     return QueryError(f"this is not supported in CQL: {shown}")

@@ -123,9 +123,7 @@ def _subqueries_over_groups(expression: Expression, keys: list[Expression]) -> E
         if not isinstance(part, OuterColumn):
             return part
         if part.index not in positions:
-            raise QueryError(
-                f'column "{part.name}" is neither grouped nor aggregated', part.span
-            )
+            raise QueryError(f'column "{part.name}" is neither grouped nor aggregated', part.span)
         return replace(part, index=positions[part.index])
 
     plan = expression.subplans[0].map_expressions(lambda e: transform(e, moved))

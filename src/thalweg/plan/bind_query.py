@@ -121,7 +121,7 @@ class QueryBinder:
     tables_in_with: dict[str, Plan] = field(default_factory=dict)
     views_open: tuple[str, ...] = ()
 
-    def bind(self, node: exp.Expression) -> Plan:
+    def bind(self, node: exp.Expr) -> Plan:
         """The plan of a whole query, with the stream operator that CQL implies."""
         plan = self.query(node, None)
         if not plan.is_stream and is_monotone(plan):
@@ -130,7 +130,7 @@ class QueryBinder:
 
     # Queries and set operations
 
-    def query(self, node: exp.Expression, outer: Scope | None) -> Plan:
+    def query(self, node: exp.Expr, outer: Scope | None) -> Plan:
         """Any query, without an implied stream operator."""
         self._refuse_reserved(node)
         if isinstance(node, exp.Subquery):
@@ -156,7 +156,7 @@ class QueryBinder:
             raise QueryError("VALUES is not supported", span_of(node), hint="use CREATE TABLE")
         raise QueryError("a SELECT is needed here", span_of(node))
 
-    def _refuse_reserved(self, node: exp.Expression) -> None:
+    def _refuse_reserved(self, node: exp.Expr) -> None:
         for clause, span in node.args.get("reserved") or ():
             raise QueryError(
                 f"{clause} is not available yet",
@@ -164,7 +164,7 @@ class QueryBinder:
                 detail="The clause is part of the language; this version does not run it.",
             )
 
-    def _with(self, node: exp.Expression, outer: Scope | None) -> Plan:
+    def _with(self, node: exp.Expr, outer: Scope | None) -> Plan:
         clause = node.args["with_"]
         if clause.args.get("recursive"):
             raise QueryError("WITH RECURSIVE is not supported", span_of(clause))
@@ -219,7 +219,7 @@ class QueryBinder:
         """A stream where a relation is needed has an unbounded window."""
         return UnboundedWindow(plan) if plan.is_stream else plan
 
-    def _ordered_set(self, node: exp.Expression, plan: Plan) -> Plan:
+    def _ordered_set(self, node: exp.Expr, plan: Plan) -> Plan:
         """ORDER BY and LIMIT behind a set operation or a parenthesised query."""
         if not any(node.args.get(key) for key in ("order", "limit", "offset")):
             return plan
@@ -271,7 +271,7 @@ class QueryBinder:
         if having is not None:
             with _collected(errors):
                 having_bound = binder.bind_condition(having.this, "HAVING")
-        sort_items: list[tuple[Expression, exp.Expression]] = []
+        sort_items: list[tuple[Expression, exp.Expr]] = []
         if order is not None:
             for ordered in self._order_items(node):
                 with _collected(errors):
@@ -315,7 +315,7 @@ class QueryBinder:
         outputs: list[Expression],
         names: list[str],
         sort: list[Expression],
-        sort_nodes: list[exp.Expression],
+        sort_nodes: list[exp.Expr],
         distinct: bool,
     ) -> Plan:
         """The select list, DISTINCT, and ORDER BY with LIMIT."""
@@ -367,7 +367,7 @@ class QueryBinder:
             correlated=correlated,
         )
 
-    def _subquery(self, node: exp.Expression, scope: Scope) -> Plan:
+    def _subquery(self, node: exp.Expr, scope: Scope) -> Plan:
         plan = self._relation(self.query(node, replace(scope, outer=None)))
         for part in plan.walk():
             if isinstance(part, StreamOperator) and outer_columns_used(part):
@@ -379,7 +379,7 @@ class QueryBinder:
         return plan
 
     def _item(
-        self, item: exp.Expression, binder: ExpressionBinder, node: exp.Select
+        self, item: exp.Expr, binder: ExpressionBinder, node: exp.Select
     ) -> Iterator[tuple[Expression, str]]:
         """One item of the select list: one output, or for a star several."""
         if isinstance(item, exp.Star) or (
@@ -396,7 +396,7 @@ class QueryBinder:
         yield bound, column_name(bound)
 
     def _star(
-        self, item: exp.Expression, scope: Scope, node: exp.Select
+        self, item: exp.Expr, scope: Scope, node: exp.Select
     ) -> Iterator[tuple[Expression, str]]:
         star = item if isinstance(item, exp.Star) else item.this
         if node.args.get("from_") is None:
@@ -421,7 +421,7 @@ class QueryBinder:
 
     def _group_key(
         self,
-        element: exp.Expression,
+        element: exp.Expr,
         scope: Scope,
         outputs: list[tuple[Expression, str]],
         select: ExpressionBinder,
@@ -448,7 +448,7 @@ class QueryBinder:
 
     def _sort_expression(
         self,
-        ordered: exp.Expression,
+        ordered: exp.Expr,
         binder: ExpressionBinder,
         outputs: list[tuple[Expression, str]],
     ) -> Expression:
@@ -462,7 +462,7 @@ class QueryBinder:
                     return bound
         return binder.bind(ordered.this)
 
-    def _ordinal(self, node: exp.Expression, width: int) -> int | None:
+    def _ordinal(self, node: exp.Expr, width: int) -> int | None:
         """The position that a number in GROUP BY or ORDER BY stands for."""
         if not (isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit()):
             return None
@@ -475,14 +475,14 @@ class QueryBinder:
             )
         return position - 1
 
-    def _order_items(self, node: exp.Expression) -> list[exp.Expression]:
+    def _order_items(self, node: exp.Expr) -> list[exp.Expr]:
         order = node.args.get("order")
         return list(order.expressions) if order is not None else []
 
-    def _limit(self, node: exp.Expression) -> tuple[int, int]:
+    def _limit(self, node: exp.Expr) -> tuple[int, int]:
         limit, offset = node.args.get("limit"), node.args.get("offset")
         if limit is None:
-            raise QueryError("OFFSET needs a LIMIT", span_of(offset))
+            raise QueryError("OFFSET needs a LIMIT", span_of(offset) if offset else None)
         if not isinstance(limit, exp.Limit):
             raise QueryError("FETCH is not supported", span_of(limit), hint="write LIMIT n")
         return (
@@ -490,7 +490,7 @@ class QueryBinder:
             self._count(offset.expression, "OFFSET") if offset is not None else 0,
         )
 
-    def _count(self, node: exp.Expression, clause: str) -> int:
+    def _count(self, node: exp.Expr, clause: str) -> int:
         bound = self.expressions(Scope()).bind(node)
         if not isinstance(bound, Literal) or not is_integral(bound.type) or bound.value < 0:
             raise QueryError(f"{clause} needs a constant number of rows", span_of(node))
@@ -507,7 +507,7 @@ class QueryBinder:
             part = self._join(part, join)
         return Part(part.plan, replace(part.scope, outer=outer))
 
-    def _source(self, node: exp.Expression) -> Part:
+    def _source(self, node: exp.Expr) -> Part:
         if isinstance(node, exp.Table):
             part = self._table(node)
         elif isinstance(node, exp.Subquery):
@@ -527,9 +527,7 @@ class QueryBinder:
     def _table(self, node: exp.Table) -> Part:
         for key in ("pivots", "sample", "version", "hints", "when", "changes"):
             if node.args.get(key):
-                raise QueryError(
-                    f"{key.upper().rstrip('S')} is not supported", span_of(node)
-                )
+                raise QueryError(f"{key.upper().rstrip('S')} is not supported", span_of(node))
         if not isinstance(node.this, exp.Identifier):
             raise QueryError("table functions are not supported", span_of(node))
         if node.args.get("db"):
@@ -608,8 +606,8 @@ class QueryBinder:
         plan: Plan,
         unit: Unit | None,
         what: str,
-        node: exp.Expression,
-        alias: exp.Expression | None,
+        node: exp.Expr,
+        alias: exp.Expr | None,
         name: str | None,
     ) -> Part:
         """The relation of a FROM item under its window, and its names."""
@@ -644,7 +642,10 @@ class QueryBinder:
             case SlideSpec(length=length, step=step):
                 span_ticks = length.ticks(self.tick, unit, "window")
                 step_ticks = step.ticks(self.tick, unit, "slide")
-                for ticks, part, noun in ((span_ticks, length, "window"), (step_ticks, step, "slide")):
+                for ticks, part, noun in (
+                    (span_ticks, length, "window"),
+                    (step_ticks, step, "slide"),
+                ):
                     if ticks <= 0:
                         raise QueryError(f"the {noun} must be longer than nothing", part.span)
                 return SlideWindow(plan, span_ticks, step_ticks)
@@ -715,9 +716,7 @@ class QueryBinder:
         condition: Expression | None = None
         merged: list[tuple[ScopeColumn, ScopeColumn]] = []
         for name, span in names:
-            mine, other = (
-                part.scope.find(name, None, span) for part in (left, right)
-            )
+            mine, other = (part.scope.find(name, None, span) for part in (left, right))
             if mine is None or other is None:
                 missing = left if mine is None else right
                 raise missing.scope.unknown(name, None, span or span_of(node))
@@ -787,7 +786,7 @@ def _pair(pair: tuple[ScopeColumn, ScopeColumn], width: int) -> set[int]:
     return {pair[0].index, pair[1].index + width}
 
 
-def _select_list(node: exp.Select) -> tuple[exp.Expression | None, bool, list[exp.Expression]]:
+def _select_list(node: exp.Select) -> tuple[exp.Expr | None, bool, list[exp.Expr]]:
     """The stream operator around the list, whether it is DISTINCT, and its items."""
     items = list(node.expressions)
     distinct = node.args.get("distinct")
@@ -808,7 +807,7 @@ def _select_list(node: exp.Select) -> tuple[exp.Expression | None, bool, list[ex
     return operator, is_distinct, items
 
 
-def _sort_key(column: int, ordered: exp.Expression) -> SortKey:
+def _sort_key(column: int, ordered: exp.Expr) -> SortKey:
     descending = bool(ordered.args.get("desc"))
     nulls_first = ordered.args.get("nulls_first")
     return SortKey(
@@ -820,12 +819,8 @@ def _renamed(plan: Plan, names: list[str], span: Span | None) -> Plan:
     if not names:
         return plan
     if len(names) != len(plan.schema):
-        raise QueryError(
-            f"{len(names)} column names for {len(plan.schema)} columns", span
-        )
-    columns = tuple(
-        Column(index=i, name=f.name, type=f.type) for i, f in enumerate(plan.schema)
-    )
+        raise QueryError(f"{len(names)} column names for {len(plan.schema)} columns", span)
+    columns = tuple(Column(index=i, name=f.name, type=f.type) for i, f in enumerate(plan.schema))
     return Project(plan, columns, tuple(names))
 
 
@@ -838,5 +833,3 @@ def _collected(errors: list[QueryError]) -> Iterator[None]:
         errors.append(error)
     except QueryErrors as several:
         errors.extend(several.errors)
-
-

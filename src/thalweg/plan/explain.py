@@ -49,7 +49,10 @@ def explain_text(query: Query, stage: str = "logical") -> str:
     gives = "stream" if plan.is_stream else "relation"
     columns = ", ".join(str(f) for f in plan.schema)
     return "\n".join(
-        [f"{query.name}: {gives} of ({columns}), one tick is a {query.tick}", *tree(plan, query.tick)]
+        [
+            f"{query.name}: {gives} of ({columns}), one tick is a {query.tick}",
+            *tree(plan, query.tick),
+        ]
     )
 
 
@@ -226,5 +229,3 @@ def _top_label(plan: Top) -> str:
 
 def _end(first: bool) -> str:
     return "first" if first else "last"
-
-

@@ -70,7 +70,6 @@ class Plan:
             for plan in _subplans(expression):
                 yield from plan.walk()
 
-
     def map_expressions(self, change: Callable[[Expression], Expression]) -> Plan:
         """Every expression of every node below changed; the same object if none is."""
         plan: Plan = self

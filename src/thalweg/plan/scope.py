@@ -36,8 +36,7 @@ class Scope:
     def of(schema: Schema, qualifier: str | None, owner: str | None = None) -> Scope:
         return Scope(
             tuple(
-                ScopeColumn(qualifier, f.name, f.type, i, owner=owner)
-                for i, f in enumerate(schema)
+                ScopeColumn(qualifier, f.name, f.type, i, owner=owner) for i, f in enumerate(schema)
             )
         )
 

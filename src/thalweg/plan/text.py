@@ -148,11 +148,7 @@ def _is_zone(call: Call) -> bool:
 
 
 def _case_text(parts: list[str]) -> str:
-    branches = [
-        f"WHEN {parts[i]} THEN {parts[i + 1]}" for i in range(0, len(parts) - 1, 2)
-    ]
+    branches = [f"WHEN {parts[i]} THEN {parts[i + 1]}" for i in range(0, len(parts) - 1, 2)]
     if len(parts) % 2:
         branches.append(f"ELSE {parts[-1]}")
     return f"CASE {' '.join(branches)} END"
-
-

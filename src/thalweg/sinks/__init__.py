@@ -12,4 +12,12 @@ SINKS: dict[str, SinkKind] = {
 }
 FILE_FORMATS = tuple(name for name, kind in SINKS.items() if kind.suffix)
 
-__all__ = ["FILE_FORMATS", "SINKS", "ConnectorKind", "OpenSink", "SinkKind", "SinkRequest", "Writer"]
+__all__ = [
+    "FILE_FORMATS",
+    "SINKS",
+    "ConnectorKind",
+    "OpenSink",
+    "SinkKind",
+    "SinkRequest",
+    "Writer",
+]

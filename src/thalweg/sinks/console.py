@@ -5,10 +5,10 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
+from thalweg.answers import Change
 from thalweg.catalog import Query
 from thalweg.connectors import OptionSpec
 from thalweg.functions.cast import timestamp_text, to_text
-from thalweg.answers import Change
 from thalweg.sinks.base import SinkRequest
 from thalweg.units import Unit
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from thalweg.answers import Change, record_names
 from thalweg.connectors import OptionSpec
 from thalweg.errors import QueryError
 from thalweg.functions.cast import to_text
-from thalweg.answers import Change, record_names
 from thalweg.sinks.base import SinkRequest, WholeFile
 from thalweg.sinks.jsonl import json_text
 from thalweg.types import ArrayType, StructType, Type

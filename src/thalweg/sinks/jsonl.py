@@ -7,11 +7,11 @@ import json
 import math
 from typing import Any
 
+from thalweg.answers import Change, record_names
 from thalweg.connectors import OptionSpec
 from thalweg.errors import QueryError
 from thalweg.functions.calendar import to_local
 from thalweg.functions.cast import date_text, timestamp_text, to_text
-from thalweg.answers import Change, record_names
 from thalweg.sinks.base import SinkRequest, WholeFile
 from thalweg.types import (
     BINARY,
@@ -33,7 +33,9 @@ class JsonLines:
     def __init__(self, request: SinkRequest) -> None:
         assert request.path is not None, "a file sink has a path"
         self._whole = WholeFile(request.path)
-        self._names = [json.dumps(name, ensure_ascii=False) for name in record_names(request.columns)]
+        self._names = [
+            json.dumps(name, ensure_ascii=False) for name in record_names(request.columns)
+        ]
         self._types = [column.type for column in request.columns]
         self._zone = request.zone
         try:

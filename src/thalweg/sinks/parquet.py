@@ -7,9 +7,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from thalweg.answers import Change, record_names
 from thalweg.connectors import OptionSpec
 from thalweg.errors import QueryError
-from thalweg.answers import Change, record_names
 from thalweg.sinks.base import SinkRequest, WholeFile
 from thalweg.types import (
     DATE,
@@ -104,5 +104,3 @@ def _stored(value: Any, type_: Type) -> Any:
         case StructType(fields=fields):
             return {f.name: _stored(v, f.type) for f, v in zip(fields, value, strict=True)}
     return value
-
-

@@ -25,9 +25,15 @@ Row = dict[str, Any]
 _SYMBOLS = ("ACME", "BOLT", "CRUX", "DUNE", "ECHO")
 
 
-def _trades(rng: random.Random) -> Iterator[Row]:
+def _first_prices(seed: int) -> dict[str, float]:
+    """Where prices start: the same for trades and quotes of one seed."""
+    rng = random.Random(f"prices of {seed}")
+    return {symbol: rng.uniform(20, 200) for symbol in _SYMBOLS}
+
+
+def _trades(rng: random.Random, seed: int) -> Iterator[Row]:
     """Prices that wander, now and then a large trade."""
-    prices = {symbol: rng.uniform(20, 200) for symbol in _SYMBOLS}
+    prices = _first_prices(seed)
     while True:
         symbol = rng.choice(_SYMBOLS)
         prices[symbol] *= 1 + rng.gauss(0, 0.002)
@@ -35,8 +41,9 @@ def _trades(rng: random.Random) -> Iterator[Row]:
         yield {"symbol": symbol, "price": round(prices[symbol], 2), "volume": volume}
 
 
-def _quotes(rng: random.Random) -> Iterator[Row]:
-    prices = {symbol: rng.uniform(20, 200) for symbol in _SYMBOLS}
+def _quotes(rng: random.Random, seed: int) -> Iterator[Row]:
+    """Bids and asks around prices that wander on their own."""
+    prices = _first_prices(seed)
     while True:
         symbol = rng.choice(_SYMBOLS)
         prices[symbol] *= 1 + rng.gauss(0, 0.002)
@@ -48,7 +55,7 @@ def _quotes(rng: random.Random) -> Iterator[Row]:
         }
 
 
-def _readings(rng: random.Random) -> Iterator[Row]:
+def _readings(rng: random.Random, seed: int) -> Iterator[Row]:
     """Sensors around a common temperature; one in a hundred readings is missing."""
     offsets = {f"s{i:02d}": rng.gauss(0, 2) for i in range(8)}
     room = 21.0
@@ -59,7 +66,7 @@ def _readings(rng: random.Random) -> Iterator[Row]:
         yield {"sensor": sensor, "temperature": None if rng.random() < 0.01 else value}
 
 
-def _packets(rng: random.Random) -> Iterator[Row]:
+def _packets(rng: random.Random, seed: int) -> Iterator[Row]:
     """Packets between a few hosts; some hosts talk much more than others."""
     number = 0
     while True:
@@ -73,7 +80,7 @@ def _packets(rng: random.Random) -> Iterator[Row]:
         }
 
 
-MODELS: dict[str, tuple[Callable[[random.Random], Iterator[Row]], dict[str, Type]]] = {
+MODELS: dict[str, tuple[Callable[[random.Random, int], Iterator[Row]], dict[str, Type]]] = {
     "trades": (_trades, {"symbol": STRING, "price": DOUBLE, "volume": INT, "ts": TIMESTAMP}),
     "quotes": (_quotes, {"symbol": STRING, "bid": DOUBLE, "ask": DOUBLE, "ts": TIMESTAMP}),
     "readings": (_readings, {"sensor": STRING, "temperature": DOUBLE, "ts": TIMESTAMP}),
@@ -111,10 +118,11 @@ def read(request: ReadRequest) -> Iterator[Accepted | Reject]:
     check(request)
     connector = request.connector
     assert connector.location is not None, "check has seen the model"
-    rng = random.Random(connector.option("seed"))
+    seed = connector.option("seed")
+    rng = random.Random(f"{connector.location} {seed}")
     time = parse_timestamp(connector.option("start"), "UTC")
     names = [column.name.lower() for column in request.columns]
-    rows = MODELS[connector.location][0](rng)
+    rows = MODELS[connector.location][0](rng, seed)
     for number in range(1, connector.option("rows") + 1):
         time += int(rng.expovariate(connector.option("rate")) * 1_000_000)
         row = next(rows) | {"ts": time}

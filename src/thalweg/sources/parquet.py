@@ -78,9 +78,7 @@ def _read_file(path: Path, request: ReadRequest) -> Iterator[Accepted | Reject]:
 
 def _unreadable(request: ReadRequest, path: Path, error: Exception) -> Exception:
     reason = str(error).split("\n")[0].rstrip(".")
-    return request.error(
-        f"cannot read {path.name} as Parquet", detail=f"{reason[:300]}."
-    )
+    return request.error(f"cannot read {path.name} as Parquet", detail=f"{reason[:300]}.")
 
 
 def _column_in(schema: pa.Schema, wanted: str, path: Path, request: ReadRequest) -> str:

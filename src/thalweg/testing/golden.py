@@ -44,7 +44,7 @@ from pathlib import Path
 from thalweg.answers import Change
 from thalweg.catalog import Query, Stream, Table
 from thalweg.cql.script import parse_query, parse_statements
-from thalweg.cql.statements import CreateQuery, CreateView, Name
+from thalweg.cql.statements import CreateQuery, CreateView, Name, Statement
 from thalweg.errors import QueryError, QueryErrors, SourceText, Span
 from thalweg.functions.registry import Failure
 from thalweg.plan.bind_query import BROKEN
@@ -162,7 +162,7 @@ def _bind_section(
     section: Section, source: SourceText, program: Program, errors: list[QueryError]
 ) -> None:
     name = Name(section.argument, Span(0, 0))
-    statements = []
+    statements: list[Statement] = []
     try:
         if section.word == "query":
             statements = [CreateQuery(name, parse_query(source), Span(0, len(source.text)))]
@@ -179,10 +179,10 @@ def _bind_section(
 
 
 def _apply(
-    program: Program, statement: object, source: SourceText, errors: list[QueryError]
+    program: Program, statement: Statement, source: SourceText, errors: list[QueryError]
 ) -> None:
     try:
-        apply(program, statement)  # type: ignore[arg-type]
+        apply(program, statement)
         return
     except QueryError as error:
         found = [error]
@@ -295,9 +295,7 @@ def _check_plan(section: Section, program: Program) -> tuple[list[str], list[str
     return _line_complaints(f"plan {name}", section.body.splitlines(), lines), lines
 
 
-def _check_late(
-    section: Section, program: Program, feeds: Feeds
-) -> tuple[list[str], list[str]]:
+def _check_late(section: Section, program: Program, feeds: Feeds) -> tuple[list[str], list[str]]:
     stream = program.catalog.find(section.argument)
     if not isinstance(stream, Stream):
         raise GoldenError(f"late {section.argument} is no stream")

@@ -46,9 +46,7 @@ class GoldenItem(pytest.Item):
         if not verdict.passed:
             raise GoldenMismatch("\n".join(verdict.complaints))
 
-    def repr_failure(
-        self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None
-    ) -> Any:
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, GoldenMismatch | GoldenError):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)

@@ -67,8 +67,10 @@ def _prune(plan: Plan, needed: Needed) -> Pruned:
             return _prune_scan(plan, needed)
         case QueryScan():
             inner = drop_unused_columns(plan.plan)
-            kept = plan if inner is plan.plan else replace(plan, plan=inner)
-            return kept, _identity(plan)
+            return (
+                plan if inner is plan.plan else replace(plan, plan=inner),
+                _identity(plan),
+            )
         case Filter():
             return _prune_filter(plan, needed)
         case Project():
@@ -81,8 +83,7 @@ def _prune(plan: Plan, needed: Needed) -> Pruned:
             return PartitionWindow(source, moved_keys, plan.rows), positions
         case Window():
             source, positions = _prune(plan.input, needed)
-            kept = plan if source is plan.input else plan.with_inputs((source,))
-            return kept, positions
+            return plan if source is plan.input else plan.with_inputs((source,)), positions
         case Join():
             return _prune_join(plan, needed)
         case JoinGraph():

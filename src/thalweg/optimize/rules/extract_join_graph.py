@@ -46,9 +46,7 @@ def _collect(
             members.append(plan)
 
 
-def _sort_in(
-    part: Expression, predicates: list[Expression], pairs: list[frozenset[int]]
-) -> None:
+def _sort_in(part: Expression, predicates: list[Expression], pairs: list[frozenset[int]]) -> None:
     match part:
         case Call(function="=", arguments=(Column(index=a), Column(index=b))) if a != b:
             pairs.append(frozenset((a, b)))

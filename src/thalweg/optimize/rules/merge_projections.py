@@ -24,8 +24,7 @@ def merge_projections(plan: Plan) -> Plan:
             return Project(inner.input, merged, names)
         case Project(input=source, outputs=outputs, names=names):
             same = len(outputs) == len(source.schema) and all(
-                isinstance(output, Column) and output.index == i
-                for i, output in enumerate(outputs)
+                isinstance(output, Column) and output.index == i for i, output in enumerate(outputs)
             )
             if same and names == tuple(f.name for f in source.schema):
                 return source

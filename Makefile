@@ -1,0 +1,31 @@
+# Two commands do everything: `make demo` and `make test`. Both set up first.
+
+VENV := .venv
+READY := $(VENV)/.ready
+export JAVA_HOME ?= $(shell scripts/java_home.sh 2>/dev/null)
+
+.PHONY: setup demo test check format clean
+
+setup: $(READY)
+
+$(READY): pyproject.toml scripts/setup.sh scripts/java_home.sh
+	scripts/setup.sh $(VENV)
+	touch $@
+
+demo: $(READY)
+	$(VENV)/bin/thalweg demo
+
+test: $(READY) check
+	$(VENV)/bin/python -m pytest -n auto --dist loadgroup
+
+check: $(READY)
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+format: $(READY)
+	$(VENV)/bin/ruff check --fix .
+	$(VENV)/bin/ruff format .
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
