@@ -28,7 +28,7 @@ from thalweg.catalog import (
     kind_of,
 )
 from thalweg.connectors import checked_connector
-from thalweg.cql.dialect import span_of
+from thalweg.cql.syntax_errors import span_of
 from thalweg.cql.script import parse_statements
 from thalweg.cql.statements import (
     ColumnDeclaration,

@@ -10,8 +10,10 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from thalweg.cql.dialect import Cql, CqlParser, Problem
+from thalweg.cql.dialect import Cql
+from thalweg.cql.statement_parser import CqlParser
 from thalweg.cql.statements import Statement
+from thalweg.cql.syntax_errors import Problem
 from thalweg.errors import QueryError, QueryErrors, SourceText, Span
 
 # A script is written by people; what is larger is a data file given by mistake.

@@ -17,7 +17,8 @@ from sqlglot import exp
 
 from thalweg.catalog import Catalog
 from thalweg.coercion import casts_explicitly, common_type, converts_implicitly
-from thalweg.cql.dialect import STREAM_OPERATORS, span_of
+from thalweg.cql.query_parser import STREAM_OPERATORS
+from thalweg.cql.syntax_errors import span_of
 from thalweg.errors import QueryError, Span, did_you_mean
 from thalweg.functions import AGGREGATES, SCALARS, Failure
 from thalweg.functions.aggregates import ORDER_DEPENDENT

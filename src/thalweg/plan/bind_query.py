@@ -15,7 +15,8 @@ from sqlglot import exp
 
 from thalweg.catalog import Catalog, Query, Sink, Stream, Table, View
 from thalweg.coercion import common_type
-from thalweg.cql.dialect import STREAM_OPERATORS, span_of
+from thalweg.cql.query_parser import STREAM_OPERATORS
+from thalweg.cql.syntax_errors import span_of
 from thalweg.cql.windows import (
     RangeSpec,
     RowsSpec,

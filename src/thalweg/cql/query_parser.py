@@ -1,0 +1,380 @@
+"""What CQL adds to a query: windows, ISTREAM and its kin, and reserved clauses.
+
+Windows and reserved clauses hang on the library's nodes as extra arguments:
+`window` on a table or subquery, `reserved` on a query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, ClassVar, TypeVar
+
+from sqlglot import exp
+from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokenizer_core import Token, TokenType
+
+from thalweg.cql.statements import Name
+from thalweg.cql.syntax_errors import PointedParser, Problem, token_span
+from thalweg.cql.windows import (
+    Length,
+    RangeSpec,
+    RowsSpec,
+    SlideSpec,
+    UnboundedSpec,
+    WindowSpec,
+)
+from thalweg.errors import QueryError, Span, did_you_mean
+from thalweg.units import is_unit_word, nanoseconds
+
+T = TypeVar("T")
+
+STREAM_OPERATORS = ("ISTREAM", "DSTREAM", "RSTREAM")
+WINDOW_WORDS = ("RANGE", "ROWS", "NOW", "UNBOUNDED", "TUMBLE", "HOP", "PARTITION")
+
+# Calls whose arguments are not a plain list keep the library's own parsers.
+_SPECIAL_CALLS = ("CAST", "EXTRACT", "OVERLAY", "POSITION", "SUBSTRING", "TRIM", "TRY_CAST")
+
+
+class QueryParser(PointedParser):
+    """Parses queries.
+
+    No function is known to the parser: every call becomes `Anonymous` with the
+    name as written, and `thalweg.functions` gives it a meaning.
+    """
+
+    STRICT_CAST = True
+    FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {}
+    FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
+        name: SparkParser.FUNCTION_PARSERS[name] for name in _SPECIAL_CALLS
+    }
+    NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
+        "CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"]
+    }
+
+    def _query(self) -> exp.Expr:
+        """A query: SELECT, set operations, WITH, ISTREAM(SELECT …), or GSQL's MERGE."""
+        start = self._curr
+        operator = self._stream_operator_around()
+        if operator:
+            self._expect(TokenType.L_PAREN, "(")
+            inner = self._query()
+            self._expect(TokenType.R_PAREN, ")")
+            wrapped = exp.Subquery(this=inner)
+            wrapped.set("stream_operator", operator)
+            wrapped.update_positions(start)
+            return wrapped
+        if self._match(TokenType.MERGE):
+            return self._merge(start)
+        parsed = self._parse_select(nested=True)
+        if isinstance(parsed, exp.Subquery):
+            parsed = self._parse_query_modifiers(self._parse_set_operations(parsed))
+        if not isinstance(parsed, exp.Query):
+            self._refuse("a query is missing", token=start, hint="write SELECT …")
+        return parsed
+
+    def _merge(self, start: Token) -> Any:
+        """`MERGE a.t : b.t FROM a, b`: parsed so that binding can name it."""
+        self._parse_column()
+        self._expect(TokenType.COLON, ":")
+        self._parse_column()
+        merged = exp.Select(expressions=[exp.Star()], from_=self._parse_from())
+        merged = self._parse_query_modifiers(merged)
+        return self._reserve(merged, "MERGE", start)
+
+    def _starts_query(self) -> bool:
+        return (
+            self._curr.token_type in (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN)
+            or self._stream_operator_around(advance=False) is not None
+        )
+
+    def _stream_operator_around(self, advance: bool = True) -> str | None:
+        """ISTREAM and the like in front of a parenthesised query."""
+        word = self._curr.text.upper()
+        if word in STREAM_OPERATORS and self._next.token_type == TokenType.L_PAREN:
+            if advance:
+                self._advance()
+            return word
+        return None
+
+    def _name(self, what: str) -> Name:
+        token = self._curr
+        identifier = self._parse_id_var(any_token=False)
+        if identifier is None:
+            found = f', found "{token.text}"' if token.text else ""
+            self._refuse(f"the name of a {what} is missing{found}")
+        return Name(identifier.name, token_span(token))
+
+    # Windows
+
+    def _parse_table(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        schema = bool(args[0] if args else kwargs.get("schema"))
+        table = super()._parse_table(*args, **kwargs)
+        if not schema and isinstance(table, exp.Table | exp.Subquery):
+            self._attach_window(table)
+        return table
+
+    def _parse_subquery(
+        self, this: exp.Expr | None, parse_alias: bool = True
+    ) -> exp.Subquery | None:
+        if not parse_alias or this is None or not self._at_window():
+            return super()._parse_subquery(this, parse_alias)
+        window = self._window()
+        subquery = super()._parse_subquery(this, parse_alias)
+        if subquery is not None:
+            subquery.set("window", window)
+        return subquery
+
+    def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
+        if isinstance(this, exp.Table):
+            self._attach_window(this)
+            return this
+        return super()._parse_bracket(this)
+
+    def _attach_window(self, table: exp.Expr) -> None:
+        if self._curr.token_type != TokenType.L_BRACKET:
+            return
+        token = self._curr
+        window = self._window()
+        if table.args.get("window") is not None:
+            self._refuse("a stream has one window, not two", token=token)
+        table.set("window", window)
+
+    def _at_window(self) -> bool:
+        return (
+            self._curr.token_type == TokenType.L_BRACKET
+            and self._next.text.upper().split(" ")[0] in WINDOW_WORDS
+        )
+
+    def _window(self) -> WindowSpec:
+        start = self._curr
+        self._expect(TokenType.L_BRACKET, "[")
+        word = self._curr.text.upper()
+        if self._match(TokenType.PARTITION_BY):
+            keys = [self._window_key()]
+            while self._match(TokenType.COMMA):
+                keys.append(self._window_key())
+            self._expect_word("ROWS", "PARTITION BY")
+            rows = self._row_count()
+            spec: WindowSpec = RowsSpec(rows, self._window_end(start), tuple(keys))
+        elif self._match_text_seq("ROWS"):
+            if self._match_text_seq("UNBOUNDED"):
+                spec = UnboundedSpec(self._window_end(start))
+            else:
+                rows = self._row_count()
+                spec = RowsSpec(rows, self._window_end(start))
+        elif self._match_text_seq("RANGE"):
+            spec = self._range(start)
+        elif self._match_text_seq("NOW"):
+            here = token_span(self._prev)
+            nothing = Length(Fraction(0), has_unit=True, span=here)
+            spec = RangeSpec(nothing, self._window_end(start))
+        elif self._match_text_seq("UNBOUNDED"):
+            spec = UnboundedSpec(self._window_end(start))
+        elif self._match_text_seq("TUMBLE"):
+            length = self._length()
+            spec = SlideSpec(length, length, self._window_end(start))
+        elif self._match_text_seq("HOP"):
+            length = self._length()
+            self._expect(TokenType.COMMA, ",")
+            step = self._length()
+            spec = SlideSpec(length, step, self._window_end(start))
+        else:
+            self._refuse(
+                f'"{self._curr.text}" does not start a window' if word else "the window is empty",
+                detail=(
+                    "Windows are: [RANGE length], [RANGE length SLIDE step], [TUMBLE length], "
+                    "[HOP length, step],\n[ROWS n], [PARTITION BY columns ROWS n], [NOW], "
+                    "[UNBOUNDED]."
+                ),
+                hint=did_you_mean(word, WINDOW_WORDS),
+            )
+        return spec
+
+    def _range(self, start: Token) -> WindowSpec:
+        if self._match_text_seq("UNBOUNDED"):
+            return UnboundedSpec(self._window_end(start))
+        length = self._length()
+        if self._match_text_seq("SLIDE"):
+            step = self._length()
+            return SlideSpec(length, step, self._window_end(start))
+        return RangeSpec(length, self._window_end(start))
+
+    def _window_end(self, start: Token) -> Span:
+        self._expect(TokenType.R_BRACKET, "]")
+        return self._since(start)
+
+    def _window_key(self) -> tuple[str, Span]:
+        name = self._name("column")
+        if self._match(TokenType.DOT):
+            name = self._name("column")
+        return name.text, name.span
+
+    def _row_count(self) -> int:
+        token = self._curr
+        if not self._match(TokenType.NUMBER) or not token.text.isdigit() or int(token.text) < 1:
+            self._refuse(
+                "the number of rows must be a positive integer", token=token, hint="write [ROWS 10]"
+            )
+        self._match_texts(("ROW", "ROWS"))
+        return int(token.text)
+
+    def _length(self) -> Length:
+        """`10 SECONDS`, `1 MINUTE 30 SECONDS`, `INTERVAL '10' SECOND`, or a bare number."""
+        start = self._curr
+        self._match(TokenType.INTERVAL)
+        total = Fraction(0)
+        has_unit = False
+        parts = 0
+        while self._curr.token_type in (TokenType.NUMBER, TokenType.STRING):
+            self._advance()
+            token = self._prev
+            text, _, tail = token.text.strip().partition(" ")
+            try:
+                amount = Fraction(text)
+            except (ValueError, ZeroDivisionError):
+                self._refuse(f'"{token.text}" is not a length of time', token=token)
+            unit_token = token
+            if tail:
+                unit = tail.strip()
+            elif is_unit_word(self._curr.text) and self._curr.token_type != TokenType.STRING:
+                self._advance()
+                unit_token, unit = self._prev, self._prev.text
+            elif parts == 0:
+                return Length(amount, has_unit=False, span=self._since(start))
+            else:
+                self._refuse("a unit of time is missing", token=self._curr)
+            try:
+                total += nanoseconds(amount, unit, token_span(unit_token))
+            except QueryError as error:
+                raise Problem(error) from None
+            has_unit = True
+            parts += 1
+        if not parts:
+            found = f', found "{self._curr.text}"' if self._curr.text else ""
+            self._refuse(
+                f"a length of time is missing{found}", hint="write for instance 10 SECONDS"
+            )
+        return Length(total, has_unit, self._since(start))
+
+    # Clauses reserved for later: parsed whole, refused by name when bound
+
+    def _parse_table_alias(self, *args: Any, **kwargs: Any) -> exp.TableAlias | None:
+        if self._at_reserved_clause():
+            return None
+        return super()._parse_table_alias(*args, **kwargs)
+
+    def _parse_alias(self, this: exp.Expr | None, explicit: bool = False) -> exp.Expr | None:
+        if self._at_reserved_clause():
+            return this
+        return super()._parse_alias(this, explicit)
+
+    def _at_reserved_clause(self) -> bool:
+        word, after = self._curr.text.upper(), self._next.text.upper()
+        return (
+            word in ("CLOSING_WHEN", "LIFESPAN")
+            or (word == "LEVEL" and self._next.token_type == TokenType.NUMBER)
+            or (word == "ON" and after == "OVERLOAD")
+        )
+
+    def _parse_query_modifiers(self, this: Any) -> Any:
+        this = super()._parse_query_modifiers(this)
+        while isinstance(this, exp.Query) and self._at_reserved_clause():
+            start = self._curr
+            word = start.text.upper()
+            self._advance()
+            match word:
+                case "CLOSING_WHEN":
+                    self._parse_disjunction()
+                case "LIFESPAN":
+                    self._length()
+                case "LEVEL":
+                    self._advance()
+                    self._expect_word("WHEN", "LEVEL")
+                    self._parse_disjunction()
+                case "ON":
+                    self._advance()
+                    word = "ON OVERLOAD"
+                    self._overload_policy()
+            self._reserve(this, word, start)
+            this = super()._parse_query_modifiers(this)
+        return this
+
+    def _overload_policy(self) -> None:
+        policies = ("PRIORITIZE", "SAMPLE", "QUEUE")
+        if not self._match_texts(policies):
+            self._refuse(
+                f'"{self._curr.text}" is not an overload policy',
+                detail="ON OVERLOAD is followed by " + ", ".join(policies) + ".",
+                hint=did_you_mean(self._curr.text, policies),
+            )
+
+    def _parse_group(self, skip_group_by_token: bool = False) -> exp.Group | None:
+        """GROUP BY, whose expressions may be named as in GSQL: `GROUP BY ts/60 AS minute`."""
+        if not skip_group_by_token and not self._match(TokenType.GROUP_BY):
+            return None
+        start = self._curr
+        if self._match(TokenType.ALL):
+            return self.expression(exp.Group(all=True), start)
+        elements = self._parse_csv(
+            lambda: (
+                self._parse_grouping_sets()
+                or self._parse_cube_or_rollup()
+                or self._parse_alias(self._parse_disjunction(), explicit=True)
+            )
+        )
+        return self.expression(exp.Group(expressions=elements), start)
+
+    def _reserve(self, query: Any, clause: str, start: Token) -> Any:
+        reserved = [*(query.args.get("reserved") or []), (clause, self._since(start))]
+        query.set("reserved", reserved)
+        return query
+
+    def _parse_join(self, *args: Any, **kwargs: Any) -> exp.Join | None:
+        # The library tries a table after a comma and forgets why it failed.
+        if self._match(TokenType.COMMA):
+            return self.expression(exp.Join(this=self._parse_table(), kind="CROSS"))
+        return super()._parse_join(*args, **kwargs)
+
+    def _parse_csv(
+        self, parse_method: Callable[[], T | None], sep: TokenType = TokenType.COMMA
+    ) -> list[T]:
+        parsed = super()._parse_csv(parse_method, sep)
+        if self._prev and self._prev.token_type == sep:
+            found = f', found "{self._curr.text}"' if self._curr.text else ""
+            self._refuse(f'something is missing after ","{found}', token=self._prev)
+        return parsed
+
+    # Streams out of relations: SELECT ISTREAM …
+
+    def _parse_projections(self) -> tuple[list[exp.Expr], list[exp.Expr] | None]:
+        """`SELECT ISTREAM(a, b)`, `SELECT ISTREAM DISTINCT a` and `SELECT ISTREAM a, b`."""
+        word = self._curr.text.upper()
+        plain = self._next.token_type not in (TokenType.DOT, TokenType.COMMA, TokenType.ALIAS)
+        if word not in STREAM_OPERATORS or not self._next or not plain:
+            return super()._parse_projections()
+        if self._next.token_type == TokenType.FROM:
+            return super()._parse_projections()
+        token = self._curr
+        self._advance()
+        wrapped = self._curr.token_type == TokenType.L_PAREN and self._closes_the_list()
+        if wrapped:
+            self._advance()
+        distinct = self._match(TokenType.DISTINCT)
+        projections, exclude = super()._parse_projections()
+        if wrapped:
+            self._expect(TokenType.R_PAREN, ")")
+        marker = exp.Anonymous(this=word).update_positions(token)
+        marker.set("marks_distinct", distinct)
+        return [marker, *projections], exclude
+
+    def _closes_the_list(self) -> bool:
+        """Whether the parenthesis here encloses the whole select list."""
+        depth = 0
+        for i in range(self._index, len(self._tokens)):
+            kind = self._tokens[i].token_type
+            depth += (kind == TokenType.L_PAREN) - (kind == TokenType.R_PAREN)
+            if depth == 0:
+                after = self._tokens[i + 1].token_type if i + 1 < len(self._tokens) else None
+                return after in (None, TokenType.FROM, TokenType.R_PAREN)
+        return True
