@@ -20,7 +20,7 @@ from thalweg.intake.accept import Accepting, accept
 from thalweg.program import Program, load_python
 from thalweg.reference import Inputs, Reference
 from thalweg.sinks import SINKS, SinkRequest, Writer
-from thalweg.sinks.jsonl import json_text
+from thalweg.sinks.jsonl import json_text, one_line
 from thalweg.sources import SOURCES, Accepted, Reject
 from thalweg.types import struct
 
@@ -59,6 +59,11 @@ def run_on_reference(
     none to the terminal.
     """
     report = RunReport()
+    if out is not None:
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise QueryError(f"cannot write into {out}: {error.strerror}") from None
     inputs = read_inputs(program, report, out, notice)
     reference = Reference(inputs, lambda path: load_python(path, program.folders, False))
     for query in program.catalog.queries():
@@ -180,6 +185,5 @@ def _put_aside(
         path.unlink(missing_ok=True)
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    lines = (json.dumps(record, ensure_ascii=False) for record in records)
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    path.write_text("".join(one_line(record) + "\n" for record in records), encoding="utf-8")
     report.put_aside.append(path)

@@ -44,6 +44,7 @@ class QueryParser(PointedParser):
     """
 
     STRICT_CAST = True
+    ARRAY_CONSTRUCTORS: ClassVar[dict[str, Any]] = {}
     FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {}
     FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
         name: SparkParser.FUNCTION_PARSERS[name] for name in _SPECIAL_CALLS
@@ -65,7 +66,8 @@ class QueryParser(PointedParser):
             wrapped.update_positions(start)
             return wrapped
         if self._match(TokenType.MERGE):
-            return self._merge(start)
+            merged: exp.Expr = self._merge(start)
+            return merged
         parsed = self._parse_select(nested=True)
         if isinstance(parsed, exp.Subquery):
             parsed = self._parse_query_modifiers(self._parse_set_operations(parsed))

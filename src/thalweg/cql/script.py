@@ -17,7 +17,7 @@ from thalweg.cql.syntax_errors import Problem
 from thalweg.errors import QueryError, QueryErrors, SourceText, Span
 
 # A script is written by people; what is larger is a data file given by mistake.
-MAX_SCRIPT_CHARACTERS = 2_000_000
+MAX_SCRIPT_CHARACTERS = 1_000_000
 
 _CLOSERS = {"'": "'", '"': '"', "`": "`", "--": "\n", "/*": "*/"}
 

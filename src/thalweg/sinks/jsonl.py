@@ -90,7 +90,16 @@ def json_text(value: Any, type_: Type, zone: str) -> str:
         return f'"{timestamp_text(value, zone).replace(" ", "T")}{_offset(value, zone)}"'
     if is_interval(type_):
         return json.dumps(to_text(value, type_, zone))
-    return json.dumps(value, ensure_ascii=False)
+    return one_line(value)
+
+
+# Characters that some readers take for the end of a line.
+_LINE_ENDS = str.maketrans({"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})
+
+
+def one_line(document: Any) -> str:
+    """A JSON document that is one line for every reader of lines."""
+    return json.dumps(document, ensure_ascii=False).translate(_LINE_ENDS)
 
 
 def _offset(micros: int, zone: str) -> str:

@@ -1,0 +1,43 @@
+"""The command line, run in a folder of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+
+@dataclass(frozen=True)
+class Ended:
+    code: int
+    out: str
+    err: str
+
+
+Command = Callable[..., Ended]
+
+
+@pytest.fixture
+def thalweg(tmp_path: Path) -> Command:
+    """Run `thalweg ARGS` in a fresh folder; no run may ever end in a traceback."""
+
+    def run(*arguments: str, stdin: bytes | None = None) -> Ended:
+        done = subprocess.run(
+            [sys.executable, "-m", "thalweg.cli", *arguments],
+            cwd=tmp_path,
+            input=stdin,
+            capture_output=True,
+            timeout=120,
+            env={**os.environ, "COLUMNS": "200", "NO_COLOR": "1"},
+        )
+        ended = Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
+        assert "Traceback" not in ended.err, ended.err
+        assert "internal error" not in ended.err, ended.err
+        return ended
+
+    return run

@@ -1,0 +1,267 @@
+"""Malformed input of every kind: a clear error, or a reject that is counted and listed.
+
+Never a traceback (the fixture checks that), never a silent loss.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from .conftest import Command
+
+SCRIPT = """
+CREATE STREAM S (name STRING, value INT, ts BIGINT) TIMESTAMP BY ts {clauses}
+  FROM {source};
+CREATE QUERY q AS SELECT * FROM S;
+"""
+
+
+def write_script(folder: Path, source: str, clauses: str = "") -> str:
+    (folder / "s.cql").write_text(SCRIPT.format(source=source, clauses=clauses))
+    return "s.cql"
+
+
+def answers(folder: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in (folder / "out/q.jsonl").read_text().splitlines()]
+
+
+def listed(folder: Path, kind: str) -> list[dict[str, object]]:
+    path = folder / "out" / kind / "S.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def test_a_missing_script(thalweg: Command) -> None:
+    ended = thalweg("run", "nothing.cql")
+    assert ended.code == 1
+    assert "there is no file nothing.cql" in ended.err
+
+
+def test_a_folder_as_script(thalweg: Command, tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    ended = thalweg("check", "d")
+    assert ended.code == 1
+    assert "is a folder" in ended.err
+
+
+def test_a_script_that_is_not_utf8(thalweg: Command, tmp_path: Path) -> None:
+    (tmp_path / "s.cql").write_bytes(b"CREATE QUERY q AS\nSELECT '\xff\xfe' FROM S")
+    ended = thalweg("check", "s.cql")
+    assert ended.code == 1
+    assert "not text in UTF-8" in ended.err
+    assert "line 2" in ended.err
+
+
+def test_a_script_with_zero_bytes(thalweg: Command, tmp_path: Path) -> None:
+    (tmp_path / "s.cql").write_bytes(b"CREATE \0 QUERY")
+    assert "zero byte" in thalweg("check", "s.cql").err
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        pytest.param(lambda rng: rng.randbytes(10_000_000), id="bytes"),
+        pytest.param(lambda rng: b"SELECT ( " * 100_000, id="words"),
+        pytest.param(lambda rng: b"(" * 900_000, id="parentheses"),
+        pytest.param(lambda rng: b";" * 900_000, id="semicolons"),
+        pytest.param(lambda rng: b"'" + b"x" * 900_000, id="quote"),
+        pytest.param(lambda rng: b"CREATE QUERY q AS SELECT " + b"1+" * 50_000, id="sum"),
+    ],
+)
+def test_garbage_as_script(thalweg: Command, tmp_path: Path, garbage: object) -> None:
+    (tmp_path / "s.cql").write_bytes(garbage(random.Random(1)))  # type: ignore[operator]
+    ended = thalweg("check", "s.cql")
+    assert ended.code in (0, 1)
+    assert len(ended.err) < 20_000
+    assert ended.code == 0 or ended.err.startswith("error: ")
+
+
+def test_a_missing_data_file(thalweg: Command, tmp_path: Path) -> None:
+    ended = thalweg("run", write_script(tmp_path, "csv('nothing.csv')"), "--drain")
+    assert ended.code == 1
+    assert "no file is at 'nothing.csv'" in ended.err
+    assert "s.cql:3:12" in ended.err
+
+
+def test_a_pattern_that_matches_nothing(thalweg: Command, tmp_path: Path) -> None:
+    ended = thalweg("run", write_script(tmp_path, "parquet('*.parquet')"), "--drain")
+    assert "no file matches '*.parquet'" in ended.err
+
+
+def test_unreadable_csv_rows(thalweg: Command, tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_bytes(
+        b"a,1,10\n"
+        b"b,two,11\n"  # not a number
+        b"c,3\n"  # a column is missing
+        b"d,4,12,5\n"  # one too many
+        b"\xff\xfe,5,13\n"  # not UTF-8
+        b"e,99999999999,14\n"  # does not fit
+        b"f,6,\n"  # no event time
+        b"\n"
+        b'"g\nh",7,15\n'  # a line break inside quotes
+        b"i,,16\n"  # a NULL
+    )
+    ended = thalweg("run", write_script(tmp_path, "csv('s.csv')"), "--out", "out")
+    assert ended.code == 0
+    assert [row["name"] for row in answers(tmp_path)] == ["a", "g\nh", "i"]
+    assert "3 rows, 6 rows rejected" in ended.err
+    rejects = listed(tmp_path, "_rejects")
+    assert [reject["place"] for reject in rejects] == [
+        "s.csv:2",
+        "s.csv:3",
+        "s.csv:4",
+        "s.csv:5",
+        "s.csv:6",
+        "s.csv:7",
+    ]
+    reasons = [str(reject["reason"]) for reject in rejects]
+    assert "column value: 'two' is not an integer" in reasons
+    assert "2 columns instead of 3" in reasons
+    assert "the line is not UTF-8" in reasons
+    assert "the event time is NULL" in reasons
+
+
+def test_a_header_without_the_column(thalweg: Command, tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("name,valeu,ts\na,1,10\n")
+    ended = thalweg("run", write_script(tmp_path, "csv('s.csv', header = true)"), "--drain")
+    assert ended.code == 1
+    assert 's.csv has no column "value"' in ended.err
+    assert 'did you mean "valeu"?' in ended.err
+
+
+def test_unreadable_json_rows(thalweg: Command, tmp_path: Path) -> None:
+    (tmp_path / "s.jsonl").write_bytes(
+        b'{"name": "a", "value": 1, "ts": 10}\n'
+        b"not json\n"
+        b"[1, 2]\n"
+        b'{"name": "b", "value": "x", "ts": 11}\n'
+        b'{"name": "c", "value": 1.5, "ts": 11}\n'
+        b'{"name": "\xff", "value": 1, "ts": 12}\n'
+        b'{"ts": 13}\n' + b"[" * 100_000 + b"\n"
+        b'{"name": {"deep": [1]}, "value": 2.0, "ts": 14}\n'
+    )
+    ended = thalweg("run", write_script(tmp_path, "jsonl('s.jsonl')"), "--out", "out")
+    assert ended.code == 0
+    assert [(row["name"], row["value"]) for row in answers(tmp_path)] == [
+        ("a", 1),
+        (None, None),
+        ('{"deep":[1]}', 2),
+    ]
+    assert len(listed(tmp_path, "_rejects")) == 6
+
+
+def test_a_truncated_parquet_file(thalweg: Command, tmp_path: Path) -> None:
+    table = pa.table({"name": ["a"] * 1000, "value": [1] * 1000, "ts": range(1000)})
+    pq.write_table(table, tmp_path / "s.parquet")
+    whole = (tmp_path / "s.parquet").read_bytes()
+    (tmp_path / "s.parquet").write_bytes(whole[: len(whole) // 2])
+    ended = thalweg("run", write_script(tmp_path, "parquet('s.parquet')"), "--drain")
+    assert ended.code == 1
+    assert "cannot read s.parquet as Parquet" in ended.err
+
+
+def test_a_damaged_parquet_file(thalweg: Command, tmp_path: Path) -> None:
+    table = pa.table({"name": ["a"] * 1000, "value": [1] * 1000, "ts": range(1000)})
+    pq.write_table(table, tmp_path / "s.parquet", compression="gzip")
+    data = bytearray((tmp_path / "s.parquet").read_bytes())
+    data[20:60] = b"\0" * 40
+    (tmp_path / "s.parquet").write_bytes(bytes(data))
+    ended = thalweg("run", write_script(tmp_path, "parquet('s.parquet')"), "--drain")
+    assert ended.code == 1
+    assert "s.parquet" in ended.err
+
+
+def test_a_parquet_column_of_another_type(thalweg: Command, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"name": [1], "value": [1], "ts": [1]}), tmp_path / "s.parquet")
+    ended = thalweg("run", write_script(tmp_path, "parquet('s.parquet')"), "--drain")
+    assert ended.code == 1
+    assert 'column "name" of s.parquet is int64, declared STRING' in ended.err
+
+
+def test_a_parquet_value_that_does_not_fit(thalweg: Command, tmp_path: Path) -> None:
+    table = pa.table({"name": ["a", "b"], "value": [1, 2**40], "ts": [1, 2]})
+    pq.write_table(table, tmp_path / "s.parquet")
+    ended = thalweg("run", write_script(tmp_path, "parquet('s.parquet')"), "--out", "out")
+    assert ended.code == 0
+    assert [row["name"] for row in answers(tmp_path)] == ["a"]
+    assert [reject["place"] for reject in listed(tmp_path, "_rejects")] == ["s.parquet:2"]
+
+
+def test_times_that_go_back_beyond_the_slack(thalweg: Command, tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("a,1,10\nb,2,8\nc,3,7\nd,4,12\ne,5,9\n")
+    script = write_script(tmp_path, "csv('s.csv')", "SLACK 2 SECONDS")
+    ended = thalweg("run", script, "--out", "out")
+    assert [row["name"] for row in answers(tmp_path)] == ["b", "a", "d"]
+    assert "2 rows late" in ended.err
+    assert [row["row"] for row in listed(tmp_path, "_late")] == [
+        {"name": "c", "value": 3, "ts": 7},
+        {"name": "e", "value": 5, "ts": 9},
+    ]
+
+
+def test_ten_megabytes_of_garbage_as_data(thalweg: Command, tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_bytes(random.Random(2).randbytes(10_000_000))
+    ended = thalweg("run", write_script(tmp_path, "csv('s.csv')"), "--out", "out")
+    assert ended.code == 0
+    assert answers(tmp_path) == []
+    assert f"{len(listed(tmp_path, '_rejects'))} rows rejected" in ended.err
+
+
+def test_a_folder_of_files_is_one_stream(thalweg: Command, tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d/b.csv").write_text("b,1,5\nc,1,20\n")
+    (tmp_path / "d/a.csv").write_text("a,1,10\n")
+    ended = thalweg("run", write_script(tmp_path, "csv('d')"), "--out", "out")
+    assert [row["name"] for row in answers(tmp_path)] == ["a", "c"]
+    assert "1 row late" in ended.err
+
+
+def test_an_output_folder_that_cannot_be_made(thalweg: Command, tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("a,1,10\n")
+    (tmp_path / "out").write_text("a file is in the way")
+    ended = thalweg("run", write_script(tmp_path, "csv('s.csv')"), "--out", "out")
+    assert ended.code == 1
+    assert "cannot write" in ended.err
+
+
+def test_a_user_function_that_raises(thalweg: Command, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "def half(x):\n    return x // 2 if x != 3 else 1 / 0\n\ndef text(x):\n    return 5\n"
+    )
+    (tmp_path / "s.csv").write_text("a,2,1\nb,3,2\n")
+    (tmp_path / "s.cql").write_text(
+        "CREATE STREAM S (name STRING, value INT, ts BIGINT) TIMESTAMP BY ts FROM csv('s.csv');"
+        "CREATE FUNCTION half(x INT) RETURNS INT AS 'mine:half';"
+        "CREATE FUNCTION text(x INT) RETURNS STRING AS 'mine:text';"
+        "CREATE QUERY q AS SELECT name, half(value) AS h, text(value) AS t FROM S;"
+    )
+    ended = thalweg("run", "s.cql", "--out", "out")
+    assert ended.code == 0
+    assert [(row["h"], row["t"]) for row in answers(tmp_path)] == [(1, None), (None, None)]
+    assert "3 failed calls" in ended.err
+    failures = (tmp_path / "out/_failures/q.jsonl").read_text()
+    assert "ZeroDivisionError" in failures
+
+
+def test_compressed_files_are_read(thalweg: Command, tmp_path: Path) -> None:
+    import gzip
+
+    (tmp_path / "s.csv.gz").write_bytes(gzip.compress(b"a,1,10\n"))
+    thalweg("run", write_script(tmp_path, "csv('s.csv.gz')"), "--out", "out")
+    assert [row["name"] for row in answers(tmp_path)] == ["a"]
+
+
+def test_a_truncated_compressed_file(thalweg: Command, tmp_path: Path) -> None:
+    import gzip
+
+    packed = gzip.compress(b"".join(b"a,%d,%d\n" % (i, i) for i in range(20_000)))
+    (tmp_path / "s.csv.gz").write_bytes(packed[: len(packed) // 2])
+    ended = thalweg("run", write_script(tmp_path, "csv('s.csv.gz')"), "--out", "out")
+    assert ended.code == 1
+    assert "cannot read" in ended.err
+    assert not (tmp_path / "out/q.jsonl").exists()
