@@ -79,11 +79,16 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A registered continuous query, bound."""
+    """A registered continuous query, bound.
+
+    `bare_unit` is what a number without a unit counts in windows on its answer,
+    None where streams with SQL timestamps are below.
+    """
 
     name: str
     plan: Plan
     tick: Unit
+    bare_unit: Unit | None
     settings: Settings
     source: SourceText = field(repr=False)
     span: Span
@@ -170,6 +175,7 @@ class Catalog:
             raise QueryError(
                 f'there is no {kind} "{name}"',
                 span,
+                detail=f'"{name}" is a {kind_of(entry)}.' if entry is not None else None,
                 hint=did_you_mean(name, [e.name for e in table.values() if kind_of(e) == kind]),
             )
         del table[name.lower()]

@@ -29,6 +29,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
 )
 _errors = Console(stderr=True, highlight=False, soft_wrap=True)
 _out = Console(highlight=False, soft_wrap=True)
@@ -189,7 +190,7 @@ def show_version() -> None:
 def main() -> None:
     """Entry point: a user's mistake ends in a message, never in a traceback."""
     try:
-        app()
+        app(prog_name="thalweg")
     except (QueryError, QueryErrors) as error:
         _errors.print(_coloured(error.render()))
         sys.exit(1)

@@ -52,6 +52,25 @@ def common_type(left: Type, right: Type) -> Type | None:
     return met or _common_nested(left, right, common_type)
 
 
+def comparable_type(left: Type, right: Type) -> Type | None:
+    """As `common_type`, for =, < and their kin: names inside do not count, texts inside stay."""
+    met = tightest_common_type(left, right) or _common_decimal(left, right)
+    if met is None and STRING in (left, right):
+        return _common_with_string(right if left == STRING else left)
+    return met or (left if _same_shape(left, right) else None)
+
+
+def _same_shape(left: Type, right: Type) -> bool:
+    match left, right:
+        case ArrayType(element=a), ArrayType(element=b):
+            return _same_shape(a, b)
+        case StructType(fields=a_fields), StructType(fields=b_fields):
+            return len(a_fields) == len(b_fields) and all(
+                _same_shape(a.type, b.type) for a, b in zip(a_fields, b_fields, strict=True)
+            )
+    return left == right
+
+
 def common_type_without_strings(left: Type, right: Type) -> Type | None:
     """As `common_type`, but text never becomes a number or a time."""
     met = tightest_common_type(left, right) or _common_decimal(left, right)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,6 @@ from thalweg.catalog import (
     kind_of,
 )
 from thalweg.connectors import checked_connector
-from thalweg.cql.syntax_errors import span_of
 from thalweg.cql.script import parse_statements
 from thalweg.cql.statements import (
     ColumnDeclaration,
@@ -44,9 +44,11 @@ from thalweg.cql.statements import (
     SetOption,
     Statement,
 )
+from thalweg.cql.syntax_errors import span_of
 from thalweg.errors import QueryError, QueryErrors, SourceText, Span, did_you_mean
+from thalweg.functions import AGGREGATES, SCALARS
 from thalweg.plan.bind_query import BROKEN, QueryBinder
-from thalweg.plan.nodes import Plan, QueryScan, StreamScan
+from thalweg.plan.monotone import reads_stream
 from thalweg.settings import Settings, changed
 from thalweg.sinks import SINKS
 from thalweg.sources import SOURCES, ReadRequest
@@ -163,7 +165,11 @@ def apply(program: Program, statement: Statement) -> None:
             _drop(program, statement)
         case SetOption():
             program.settings = changed(
-                program.settings, statement.name.text, statement.value, statement.name.span
+                program.settings,
+                statement.name.text,
+                statement.value,
+                statement.name.span,
+                statement.value_span,
             )
         case Explain():
             program.explains.append(_explain(program, statement))
@@ -284,58 +290,69 @@ def _check_source(program: Program, entry: Stream | Table) -> None:
 
 def bind_query(program: Program, name: Name, syntax: exp.Expr, span: Span) -> Query:
     _check_name(name)
-    tick = finest_tick(syntax, program.catalog)
-    if tick is None:
-        return _without_stream(program, syntax, span)
-    binder = QueryBinder(program.catalog, program.settings, program.source, tick)
+    time = _time_of(syntax, program.catalog)
+    binder = QueryBinder(
+        program.catalog, program.settings, program.source, time.tick, time.bare_unit
+    )
     plan = binder.bind(syntax)
-    if not _reads_stream(plan):
-        raise _no_stream(span)
-    return Query(name.text, plan, tick, program.settings, program.source, span)
+    if not reads_stream(plan):
+        raise QueryError(
+            "the query reads no stream",
+            span,
+            detail="Without a stream there is no time, and nothing that continues.",
+            hint="join the tables with a stream",
+        )
+    return Query(name.text, plan, time.tick, time.bare_unit, program.settings, program.source, span)
 
 
-def _without_stream(program: Program, syntax: exp.Expr, span: Span) -> Query:
-    """Raise what is wrong with a query that names no stream: first of all its own errors."""
-    QueryBinder(program.catalog, program.settings, program.source, Unit.SECOND).bind(syntax)
-    raise _no_stream(span)
+@dataclass(frozen=True, slots=True)
+class QueryTime:
+    """How time moves in a query: by the finest unit of the streams it reads.
+
+    `bare_unit` is None if any of them has SQL timestamps.
+    """
+
+    tick: Unit
+    bare_unit: Unit | None
 
 
-def _no_stream(span: Span) -> QueryError:
-    return QueryError(
-        "the query reads no stream",
-        span,
-        detail="Without a stream there is no time, and nothing that continues.",
-        hint="join the tables with a stream",
-    )
+def _time_of(syntax: exp.Expr, catalog: Catalog) -> QueryTime:
+    times = list(_times_below(syntax, catalog, frozenset()))
+    tick = min((tick for tick, _ in times), key=lambda unit: unit.value, default=Unit.SECOND)
+    return QueryTime(tick, None if any(bare is None for _, bare in times) else tick)
 
 
-def _reads_stream(plan: Plan) -> bool:
-    return any(
-        isinstance(node, StreamScan) or (isinstance(node, QueryScan) and _reads_stream(node.plan))
-        for node in plan.walk()
-    )
+def _times_below(
+    syntax: exp.Expr, catalog: Catalog, hidden: frozenset[str]
+) -> Iterator[tuple[Unit, Unit | None]]:
+    """(tick, unit of bare numbers) of everything that FROM names.
 
-
-def finest_tick(
-    syntax: exp.Expr, catalog: Catalog, seen: frozenset[str] = frozenset()
-) -> Unit | None:
-    """The finest unit of time among all streams that a query reads, directly or not."""
-    units: list[Unit] = []
-    for table in syntax.find_all(exp.Table):
-        entry: Entry | None = catalog.find(table.name)
-        if isinstance(entry, Stream | Query):
-            units.append(entry.tick)
-        elif isinstance(entry, View) and entry.name.lower() not in seen:
-            inner = finest_tick(entry.syntax, catalog, seen | {entry.name.lower()})
-            if inner is not None:
-                units.append(inner)
-    return min(units, key=lambda unit: unit.value, default=None)
+    `hidden` are names that a WITH clause around has given another meaning, and
+    views that are being looked into.
+    """
+    clause = syntax.args.get("with_")
+    for part in clause.expressions if clause is not None else ():
+        yield from _times_below(part.this, catalog, hidden)
+        hidden |= {part.alias.lower()}
+    if isinstance(syntax, exp.Table) and syntax.name.lower() not in hidden:
+        entry = catalog.find(syntax.name)
+        if isinstance(entry, Stream):
+            yield entry.tick, entry.unit
+        elif isinstance(entry, Query):
+            yield entry.tick, entry.bare_unit
+        elif isinstance(entry, View):
+            yield from _times_below(entry.syntax, catalog, hidden | {entry.name.lower()})
+    for child in syntax.iter_expressions():
+        if child is not clause:
+            yield from _times_below(child, catalog, hidden)
 
 
 def _check_view(program: Program, view: View, statement: CreateView) -> None:
     """Bind the view once, so that its mistakes show where it is created."""
-    tick = finest_tick(view.syntax, program.catalog) or Unit.SECOND
-    binder = QueryBinder(program.catalog, program.settings, program.source, tick)
+    time = _time_of(view.syntax, program.catalog)
+    binder = QueryBinder(
+        program.catalog, program.settings, program.source, time.tick, time.bare_unit
+    )
     plan = binder.query(view.syntax, None)
     if view.columns and len(view.columns) != len(plan.schema):
         raise QueryError(
@@ -363,6 +380,13 @@ def _sink(program: Program, statement: CreateSink) -> Sink:
 
 
 def _function(program: Program, statement: CreateFunction) -> Function:
+    _check_name(statement.name)
+    if statement.name.text.lower() in (*SCALARS, *AGGREGATES):
+        raise QueryError(
+            f'"{statement.name}" is a built-in function',
+            statement.name.span,
+            hint="choose another name",
+        )
     load_python(statement.path, program.folders, statement.aggregate, statement.path_span)
     return Function(
         statement.name.text,
@@ -414,11 +438,15 @@ def load_python(
 
 def _drop(program: Program, statement: Drop) -> None:
     kind, name = statement.kind.lower(), statement.name
-    entry = program.catalog.function(name.text) or program.catalog.find(name.text)
+    catalog = program.catalog
+    functional = kind in ("function", "aggregate")
+    entry = catalog.function(name.text) if functional else catalog.find(name.text)
     if entry is None and statement.if_exists:
         return
-    if kind in ("stream", "table", "view", "query"):
-        user = _reader_of(program.catalog, name.text)
+    if entry is None and catalog.is_broken(name.text):
+        raise QueryError(BROKEN, name.span)
+    if entry is not None and kind_of(entry) == kind and not functional:
+        user = _reader_of(catalog, name.text)
         if user is not None:
             raise QueryError(
                 f'{kind} "{name}" is in use',
@@ -426,7 +454,7 @@ def _drop(program: Program, statement: Drop) -> None:
                 detail=f'{kind_of(user)} "{user.name}" reads it.',
                 hint=f"DROP {kind_of(user).upper()} {user.name} first",
             )
-    program.catalog.drop(kind, name.text, name.span)
+    catalog.drop(kind, name.text, name.span)
 
 
 def _reader_of(catalog: Catalog, name: str) -> Entry | None:

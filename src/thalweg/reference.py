@@ -65,9 +65,11 @@ from thalweg.plan.nodes import (
     Window,
 )
 from thalweg.python_values import from_python, to_python
-from thalweg.values import row_key, sort_key
+from thalweg.values import normal_zeros, row_key, sort_key
 
 Values = tuple[Any, ...]
+# Instants are 64-bit numbers of ticks.
+END_OF_TIME = 2**63 - 1
 # A row's place in the total order Σ: one part per base row, in the order of FROM.
 Order = tuple[tuple[Any, ...], ...]
 
@@ -152,7 +154,7 @@ class Reference:
         """The elements of a stream in the order of (time, Σ)."""
         known = self._streams.get(id(plan))
         if known is None:
-            elements = sorted(self._elements(plan), key=lambda e: (e.time, e.row.order))
+            elements = sorted(self._elements(plan), key=_place)
             known = self._streams[id(plan)] = (plan, elements)
         return known[1]
 
@@ -220,7 +222,7 @@ class Reference:
             case SlideWindow(input=source, span=span, step=step):
                 times = self.arrivals(source)
                 entries = {(t // step + 1) * step for t in times}
-                return entries | {((t + span) // step + 1) * step for t in times}
+                return _in_time(entries | {((t + span) // step + 1) * step for t in times})
             case Window():
                 return self._window_instants(plan)
         instants = set(chain.from_iterable(self.changes(child) for child in _children(plan)))
@@ -232,21 +234,19 @@ class Reference:
         instants: set[int] = set()
         horizon = max(self.changes(plan), default=None)
         begin = self.begin(plan)
-        for node in _nodes(plan):
+        for node, scale in _windows(plan, 1):
             if isinstance(node, SlideWindow):
                 if horizon is not None and begin is not None:
-                    first = -(-begin // node.step) * node.step
-                    instants |= set(range(first, horizon + 1, node.step))
-            elif isinstance(node, Window):
-                instants |= self._window_instants(node)
-            elif isinstance(node, QueryScan) and not node.is_stream:
-                instants |= {now * node.scale for now in self.evaluations(node.plan)}
+                    step = node.step * scale
+                    instants |= set(range(-(-begin // step) * step, horizon + 1, step))
+            else:
+                instants |= {now * scale for now in self._window_instants(node)}
         return instants
 
     def _window_instants(self, window: Window) -> set[int]:
         times = set(self.arrivals(window.input))
         if isinstance(window, RangeWindow):
-            return times | {t + window.span + 1 for t in times}
+            return _in_time(times | {t + window.span + 1 for t in times})
         return times
 
     # Relations
@@ -409,7 +409,7 @@ class Reference:
     def _aggregate(self, plan: Aggregate, now: int, outer: Values | None) -> list[Row]:
         groups: dict[Values, tuple[Values, list[Values]]] = {}
         for row in self.relation(plan.input, now, outer):
-            keys = self._values(plan.keys, row.values, now, outer)
+            keys = normal_zeros(self._values(plan.keys, row.values, now, outer))
             groups.setdefault(row_key(keys), (keys, []))[1].append(row.values)
         if not plan.keys and not groups:
             begin = self.begin(plan.input)
@@ -541,6 +541,16 @@ def _uncancelled(rows: list[Row], opposite: Counter[Values]) -> list[Row]:
     return kept
 
 
+def _place(element: Element) -> tuple[Any, ...]:
+    """Time, then Σ of the base rows, and last the values: a total order but for equal rows."""
+    return element.time, element.row.order, _value_order(element.row.values)
+
+
+def _in_time(instants: set[int]) -> set[int]:
+    """Instants up to the end of time: what would change later stays."""
+    return {now for now in instants if now <= END_OF_TIME}
+
+
 def _stamped(time: int, order: Order) -> Order:
     return ((0, time), *order)
 
@@ -555,7 +565,8 @@ def _distinct(rows: list[Row]) -> list[Row]:
 
 def _by_value(rows: list[Row]) -> list[Row]:
     """Rows that stand for no single base row are ordered by their values."""
-    return [Row(row.values, _value_order(row.values)) for row in rows]
+    values = (normal_zeros(row.values) for row in rows)
+    return [Row(row, _value_order(row)) for row in values]
 
 
 def _value_order(values: Values) -> Order:
@@ -614,13 +625,18 @@ def _subqueries(expression: Expression) -> Iterator[Plan]:
         yield from _subqueries(child)
 
 
-def _nodes(plan: Plan) -> Iterator[Plan]:
-    """This node and all below that belong to the same relation: streams are not entered."""
-    yield plan
+def _windows(plan: Plan, scale: int) -> Iterator[tuple[Window, int]]:
+    """The windows that a relation is made of, with the length of their tick in ours.
+
+    Other queries that are read as relations are entered, streams are not.
+    """
     if isinstance(plan, Window):
-        return
-    for child in _children(plan):
-        yield from _nodes(child)
+        yield plan, scale
+    elif isinstance(plan, QueryScan):
+        yield from _windows(plan.plan, scale * plan.scale)
+    else:
+        for child in _children(plan):
+            yield from _windows(child, scale)
 
 
 def _has_stream(plan: Plan) -> bool:

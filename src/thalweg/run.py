@@ -6,6 +6,7 @@ changes are written too.
 
 from __future__ import annotations
 
+import heapq
 import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -66,11 +67,16 @@ def run_on_reference(
             raise QueryError(f"cannot write into {out}: {error.strerror}") from None
     inputs = read_inputs(program, report, out, notice)
     reference = Reference(inputs, lambda path: load_python(path, program.folders, False))
+    shown: list[Iterator[tuple[int, Query, Change]]] = []
     for query in program.catalog.queries():
         notice(f"answering {query.name}")
         writers = _writers(program, query, out, file_format, report)
         before = len(reference.failures)
-        report.records[query.name] = _write(reference.answers(query.plan), writers)
+        changes = list(reference.answers(query.plan))
+        report.records[query.name] = len(changes)
+        _write(changes, writers)
+        if not writers and not program.catalog.sinks():
+            shown.append(_stamped(query, changes))
         noted = list(reference.failures.noted)[before:]
         report.failures[query.name] = len(noted)
         _put_aside(
@@ -80,23 +86,35 @@ def run_on_reference(
             query.name,
             [{"expression": e, "reason": r, "arguments": a} for e, r, a in noted],
         )
+    _print_merged(shown)
     return report
 
 
-def _write(changes: Iterator[Change], writers: list[Writer]) -> int:
+def _stamped(query: Query, changes: list[Change]) -> Iterator[tuple[int, Query, Change]]:
+    for change in changes:
+        yield change.time * query.tick.value, query, change
+
+
+def _print_merged(answers: list[Iterator[tuple[int, Query, Change]]]) -> None:
+    """The records of several queries on the terminal, in the order of time."""
+    writers: dict[str, Writer] = {}
+    for _, query, change in heapq.merge(*answers, key=lambda record: record[0]):
+        if query.name not in writers:
+            writers[query.name] = SINKS["console"].open(SinkRequest(query, None))
+        writers[query.name].write(change)
+
+
+def _write(changes: list[Change], writers: list[Writer]) -> None:
     """Hand every record to every writer; files appear only if all goes well."""
-    count = 0
     with ExitStack() as undo:
         for writer in writers:
             undo.callback(writer.discard)
         for change in changes:
-            count += 1
             for writer in writers:
                 writer.write(change)
         undo.pop_all()
     for writer in writers:
         writer.close()
-    return count
 
 
 def _writers(
@@ -122,8 +140,6 @@ def _writers(
             path_of_sink = program.folders[0] / sink.connector.location
             report.files.append(path_of_sink)
         writers.append(kind.open(SinkRequest(query, path_of_sink)))
-    if not writers and not program.catalog.sinks():
-        writers.append(SINKS["console"].open(SinkRequest(query, None)))
     return writers
 
 

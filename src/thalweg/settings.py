@@ -27,7 +27,13 @@ _NAMES = tuple(f.name for f in fields(Settings))
 _OTHER_SPELLINGS = {"time_zone": "timezone", "spark.sql.session.timezone": "timezone"}
 
 
-def changed(settings: Settings, name: str, value: Any, span: Span | None = None) -> Settings:
+def changed(
+    settings: Settings,
+    name: str,
+    value: Any,
+    span: Span | None = None,
+    value_span: Span | None = None,
+) -> Settings:
     """The settings after `SET name = value`."""
     known = _OTHER_SPELLINGS.get(name.lower(), name.lower())
     if known not in _NAMES:
@@ -37,4 +43,8 @@ def changed(settings: Settings, name: str, value: Any, span: Span | None = None)
             detail="Settings are: " + ", ".join(_NAMES) + ".",
             hint=did_you_mean(name, _NAMES),
         )
-    return replace(settings, **{known: value})
+    try:
+        return replace(settings, **{known: value})
+    except QueryError as error:
+        error.span = error.span or value_span
+        raise

@@ -159,10 +159,12 @@ _SIMPLE = {
     exp.DType.TIMESTAMPLTZ: TIMESTAMP,
 }
 
-KNOWN_TYPES = (
-    "BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, DECIMAL(p,s), STRING, BINARY, "
-    "DATE, TIMESTAMP, ARRAY<…>, STRUCT<…>"
-)
+TYPE_NAMES = (
+    "BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "STRING",
+    "BINARY", "DATE", "TIMESTAMP", "ARRAY", "STRUCT",
+)  # fmt: skip
+_PARAMETERS = {"DECIMAL": "(p,s)", "ARRAY": "<…>", "STRUCT": "<…>"}
+KNOWN_TYPES = ", ".join(name + _PARAMETERS.get(name, "") for name in TYPE_NAMES)
 
 
 def type_from_syntax(node: exp.Expr, span: Span | None) -> Type:
@@ -171,7 +173,12 @@ def type_from_syntax(node: exp.Expr, span: Span | None) -> Type:
     if kind in _SIMPLE:
         return _SIMPLE[kind]
     if kind == exp.DType.DECIMAL:
-        parameters = [int(parameter.this.name) for parameter in node.expressions]
+        texts = [parameter.this.name for parameter in node.expressions]
+        if len(texts) > 2 or not all(text.isdigit() for text in texts):
+            raise QueryError(
+                "DECIMAL takes a precision and a scale", span, hint="write DECIMAL(10,2)"
+            )
+        parameters = [int(text) for text in texts]
         precision, scale = (*parameters, *(10, 0)[len(parameters) :])
         if not 1 <= precision <= MAX_PRECISION or not 0 <= scale <= precision:
             raise QueryError(

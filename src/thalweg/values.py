@@ -33,3 +33,14 @@ def compare(left: Any, right: Any) -> int:
     """Negative, zero or positive; neither side is NULL."""
     a, b = sort_key(left), sort_key(right)
     return (a > b) - (a < b)
+
+
+def normal_zeros(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The row with 0.0 for -0.0: the one of two equal values that a group shows."""
+    return tuple(map(_normal_zero, row))
+
+
+def _normal_zero(value: Any) -> Any:
+    if isinstance(value, float):
+        return value + 0.0
+    return normal_zeros(value) if isinstance(value, tuple) else value

@@ -33,7 +33,7 @@ def thalweg(tmp_path: Path) -> Command:
             input=stdin,
             capture_output=True,
             timeout=120,
-            env={**os.environ, "COLUMNS": "200", "NO_COLOR": "1"},
+            env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1"},
         )
         ended = Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
         assert "Traceback" not in ended.err, ended.err

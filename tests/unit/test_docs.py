@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ import pytest
 from thalweg.errors import SourceText
 from thalweg.optimize.rules import optimized
 from thalweg.program import bind_script
+from thalweg.settings import Settings
 from thalweg.testing.engines import ENGINES
 from thalweg.testing.golden import parse_golden, run_golden
 
@@ -50,6 +52,22 @@ def test_golden_examples(page: Path, number: int, engine: str) -> None:
     text = blocks(page, "cqlt")[number][1]
     verdict = run_golden(parse_golden(text, page.name), ENGINES[engine])
     assert verdict.passed, "\n".join(verdict.complaints)
+
+
+PYTHON = [(page, i) for page in PAGES for i in range(len(blocks(page, "python")))]
+
+
+@pytest.mark.parametrize(("page", "number"), PYTHON, ids=lambda v: getattr(v, "name", str(v)))
+def test_python_examples_run(page: Path, number: int) -> None:
+    title, text = blocks(page, "python")[number]
+    if not title:
+        exec(compile(text, page.name, "exec"), {})
+
+
+def test_every_setting_is_documented() -> None:
+    text = (ROOT / "docs/settings.md").read_text()
+    missing = [f.name for f in fields(Settings) if f"`{f.name}`" not in text]
+    assert not missing
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "console")], ids=lambda p: p.name)

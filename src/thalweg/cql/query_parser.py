@@ -32,6 +32,18 @@ T = TypeVar("T")
 STREAM_OPERATORS = ("ISTREAM", "DSTREAM", "RSTREAM")
 WINDOW_WORDS = ("RANGE", "ROWS", "NOW", "UNBOUNDED", "TUMBLE", "HOP", "PARTITION")
 
+# Words that may follow a length without a unit.
+_AFTER_LENGTH = ("SLIDE", "KEY", "UNIT", "SLACK", "FROM", "LEVEL", "LIFESPAN", "CLOSING_WHEN")
+# Clauses that a missing name after AS must not swallow.
+_NO_ALIAS = (
+    TokenType.FROM,
+    TokenType.WHERE,
+    TokenType.GROUP_BY,
+    TokenType.HAVING,
+    TokenType.ORDER_BY,
+    TokenType.LIMIT,
+)
+
 # Calls whose arguments are not a plain list keep the library's own parsers.
 _SPECIAL_CALLS = ("CAST", "EXTRACT", "OVERLAY", "POSITION", "SUBSTRING", "TRIM", "TRY_CAST")
 
@@ -56,6 +68,11 @@ class QueryParser(PointedParser):
     def _query(self) -> exp.Expr:
         """A query: SELECT, set operations, WITH, ISTREAM(SELECT …), or GSQL's MERGE."""
         start = self._curr
+        if self._match(TokenType.WITH, advance=False):
+            tables = self._parse_with()
+            query = self._query()
+            query.set("with_", tables)
+            return query
         operator = self._stream_operator_around()
         if operator:
             self._expect(TokenType.L_PAREN, "(")
@@ -92,7 +109,7 @@ class QueryParser(PointedParser):
 
     def _stream_operator_around(self, advance: bool = True) -> str | None:
         """ISTREAM and the like in front of a parenthesised query."""
-        word = self._curr.text.upper()
+        word = self._word()
         if word in STREAM_OPERATORS and self._next.token_type == TokenType.L_PAREN:
             if advance:
                 self._advance()
@@ -103,8 +120,7 @@ class QueryParser(PointedParser):
         token = self._curr
         identifier = self._parse_id_var(any_token=False)
         if identifier is None:
-            found = f', found "{token.text}"' if token.text else ""
-            self._refuse(f"the name of a {what} is missing{found}")
+            self._refuse(f"the name of {_article(what)} is missing{self._found()}")
         return Name(identifier.name, token_span(token))
 
     # Windows
@@ -151,7 +167,6 @@ class QueryParser(PointedParser):
     def _window(self) -> WindowSpec:
         start = self._curr
         self._expect(TokenType.L_BRACKET, "[")
-        word = self._curr.text.upper()
         if self._match(TokenType.PARTITION_BY):
             keys = [self._window_key()]
             while self._match(TokenType.COMMA):
@@ -159,6 +174,8 @@ class QueryParser(PointedParser):
             self._expect_word("ROWS", "PARTITION BY")
             rows = self._row_count()
             spec: WindowSpec = RowsSpec(rows, self._window_end(start), tuple(keys))
+        elif self._match_text_seq("PARTITION"):
+            self._refuse(f"BY is missing after PARTITION{self._found()}")
         elif self._match_text_seq("ROWS"):
             if self._match_text_seq("UNBOUNDED"):
                 spec = UnboundedSpec(self._window_end(start))
@@ -182,14 +199,15 @@ class QueryParser(PointedParser):
             step = self._length()
             spec = SlideSpec(length, step, self._window_end(start))
         else:
+            empty = not self._curr or self._curr.token_type == TokenType.R_BRACKET
             self._refuse(
-                f'"{self._curr.text}" does not start a window' if word else "the window is empty",
+                "the window is empty" if empty else f'"{self._curr.text}" does not start a window',
                 detail=(
                     "Windows are: [RANGE length], [RANGE length SLIDE step], [TUMBLE length], "
                     "[HOP length, step],\n[ROWS n], [PARTITION BY columns ROWS n], [NOW], "
                     "[UNBOUNDED]."
                 ),
-                hint=did_you_mean(word, WINDOW_WORDS),
+                hint=did_you_mean(self._word(), WINDOW_WORDS),
             )
         return spec
 
@@ -239,7 +257,7 @@ class QueryParser(PointedParser):
             unit_token = token
             if tail:
                 unit = tail.strip()
-            elif is_unit_word(self._curr.text) and self._curr.token_type != TokenType.STRING:
+            elif is_unit_word(self._word()) or self._at_misspelt_unit():
                 self._advance()
                 unit_token, unit = self._prev, self._prev.text
             elif parts == 0:
@@ -252,27 +270,37 @@ class QueryParser(PointedParser):
                 raise Problem(error) from None
             has_unit = True
             parts += 1
+        if self._match(TokenType.DASH):
+            self._refuse("a length of time cannot be negative", token=self._prev)
         if not parts:
-            found = f', found "{self._curr.text}"' if self._curr.text else ""
             self._refuse(
-                f"a length of time is missing{found}", hint="write for instance 10 SECONDS"
+                f"a length of time is missing{self._found()}", hint="write for instance 10 SECONDS"
             )
         return Length(total, has_unit, self._since(start))
+
+    def _at_misspelt_unit(self) -> bool:
+        return self._curr.token_type == TokenType.VAR and self._word() not in _AFTER_LENGTH
 
     # Clauses reserved for later: parsed whole, refused by name when bound
 
     def _parse_table_alias(self, *args: Any, **kwargs: Any) -> exp.TableAlias | None:
         if self._at_reserved_clause():
             return None
-        return super()._parse_table_alias(*args, **kwargs)
+        alias = super()._parse_table_alias(*args, **kwargs)
+        if self._prev.token_type == TokenType.ALIAS:
+            self._refuse('something is missing after "AS"', token=self._prev)
+        return alias
 
     def _parse_alias(self, this: exp.Expr | None, explicit: bool = False) -> exp.Expr | None:
         if self._at_reserved_clause():
             return this
+        if self._match(TokenType.ALIAS, advance=False) and self._next.token_type in _NO_ALIAS:
+            self._advance()
+            self._refuse(f"the name of a column is missing{self._found()}")
         return super()._parse_alias(this, explicit)
 
     def _at_reserved_clause(self) -> bool:
-        word, after = self._curr.text.upper(), self._next.text.upper()
+        word, after = self._word(), self._next.text.upper()
         return (
             word in ("CLOSING_WHEN", "LIFESPAN")
             or (word == "LEVEL" and self._next.token_type == TokenType.NUMBER)
@@ -306,9 +334,11 @@ class QueryParser(PointedParser):
         policies = ("PRIORITIZE", "SAMPLE", "QUEUE")
         if not self._match_texts(policies):
             self._refuse(
-                f'"{self._curr.text}" is not an overload policy',
+                f'"{self._curr.text}" is not an overload policy'
+                if self._curr
+                else "an overload policy is missing",
                 detail="ON OVERLOAD is followed by " + ", ".join(policies) + ".",
-                hint=did_you_mean(self._curr.text, policies),
+                hint=did_you_mean(self._word(), policies),
             )
 
     def _parse_group(self, skip_group_by_token: bool = False) -> exp.Group | None:
@@ -335,27 +365,37 @@ class QueryParser(PointedParser):
     def _parse_join(self, *args: Any, **kwargs: Any) -> exp.Join | None:
         # The library tries a table after a comma and forgets why it failed.
         if self._match(TokenType.COMMA):
+            comma = self._prev
+            if not self._curr:
+                self._refuse('something is missing after ","', token=comma)
             return self.expression(exp.Join(this=self._parse_table(), kind="CROSS"))
-        return super()._parse_join(*args, **kwargs)
+        join = super()._parse_join(*args, **kwargs)
+        if join is not None and self._prev.token_type in (TokenType.ON, TokenType.USING):
+            word = self._prev.text.upper()
+            self._refuse(f'something is missing after "{word}"', token=self._prev)
+        if join is not None and join.args.get("using") == []:
+            self._refuse('the name of a column is missing, found ")"', token=self._prev)
+        return join
+
+    def _parse_from(self, *args: Any, **kwargs: Any) -> exp.From | None:
+        if self._match(TokenType.FROM, advance=False) and not self._next:
+            self._refuse('something is missing after "FROM"')
+        return super()._parse_from(*args, **kwargs)
 
     def _parse_csv(
         self, parse_method: Callable[[], T | None], sep: TokenType = TokenType.COMMA
     ) -> list[T]:
         parsed = super()._parse_csv(parse_method, sep)
         if self._prev and self._prev.token_type == sep:
-            found = f', found "{self._curr.text}"' if self._curr.text else ""
-            self._refuse(f'something is missing after ","{found}', token=self._prev)
+            self._refuse(f'something is missing after ","{self._found()}', token=self._prev)
         return parsed
 
     # Streams out of relations: SELECT ISTREAM …
 
     def _parse_projections(self) -> tuple[list[exp.Expr], list[exp.Expr] | None]:
         """`SELECT ISTREAM(a, b)`, `SELECT ISTREAM DISTINCT a` and `SELECT ISTREAM a, b`."""
-        word = self._curr.text.upper()
-        plain = self._next.token_type not in (TokenType.DOT, TokenType.COMMA, TokenType.ALIAS)
-        if word not in STREAM_OPERATORS or not self._next or not plain:
-            return super()._parse_projections()
-        if self._next.token_type == TokenType.FROM:
+        word = self._word()
+        if word not in STREAM_OPERATORS or not self._starts_list(self._index + 1):
             return super()._parse_projections()
         token = self._curr
         self._advance()
@@ -370,6 +410,31 @@ class QueryParser(PointedParser):
         marker.set("marks_distinct", distinct)
         return [marker, *projections], exclude
 
+    def _starts_list(self, index: int) -> bool:
+        """Whether a select list can begin here; else the word before is a column's name."""
+        kinds = [token.token_type for token in self._tokens[index : index + 2]]
+        if not kinds:
+            return False
+        if kinds[0] == TokenType.STAR:  # SELECT ISTREAM * FROM, not SELECT istream * 2
+            return kinds[1:] in ([TokenType.FROM], [TokenType.COMMA], [TokenType.R_PAREN], [])
+        continues = {
+            TokenType.COMMA,
+            TokenType.ALIAS,
+            TokenType.FROM,
+            TokenType.R_PAREN,
+            TokenType.L_BRACKET,
+            *self.COLUMN_OPERATORS,
+            *self.FACTOR,
+            *self.TERM,
+            *self.BITWISE,
+            *self.EQUALITY,
+            *self.COMPARISON,
+            *self.CONJUNCTION,
+            *self.DISJUNCTION,
+            *self.RANGE_PARSERS,
+        }
+        return kinds[0] not in continues
+
     def _closes_the_list(self) -> bool:
         """Whether the parenthesis here encloses the whole select list."""
         depth = 0
@@ -380,3 +445,7 @@ class QueryParser(PointedParser):
                 after = self._tokens[i + 1].token_type if i + 1 < len(self._tokens) else None
                 return after in (None, TokenType.FROM, TokenType.R_PAREN)
         return True
+
+
+def _article(noun: str) -> str:
+    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"

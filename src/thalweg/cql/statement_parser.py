@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -24,11 +25,12 @@ from thalweg.cql.statements import (
     SetOption,
     Statement,
 )
-from thalweg.cql.syntax_errors import Problem, token_span
+from thalweg.cql.syntax_errors import Problem, token_span, unknown_type
 from thalweg.cql.windows import Length
 from thalweg.errors import QueryError, Span, did_you_mean
 from thalweg.types import Type, type_from_syntax
 
+_STAGES = ("BOUND", "LOGICAL")
 CREATABLE = ("STREAM", "TABLE", "QUERY", "VIEW", "SINK", "FUNCTION", "AGGREGATE")
 
 
@@ -44,7 +46,7 @@ class CqlParser(QueryParser):
         if self._match_text_seq("EXPLAIN"):
             return self._explain(start)
         if self._curr.token_type in (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN) or (
-            self._curr.text.upper() in STREAM_OPERATORS
+            self._word() in STREAM_OPERATORS
         ):
             self._refuse(
                 "a query needs a name",
@@ -53,11 +55,11 @@ class CqlParser(QueryParser):
         return self._refuse(
             f'a statement cannot start with "{self._curr.text}"',
             detail="Statements start with CREATE, DROP, SET or EXPLAIN.",
-            hint=did_you_mean(self._curr.text, ("CREATE", "DROP", "SET", "EXPLAIN")),
+            hint=did_you_mean(self._word(), ("CREATE", "DROP", "SET", "EXPLAIN")),
         )
 
     def _create(self, start: Token) -> Statement:
-        kind = self._curr.text.upper()
+        kind = self._word()
         if kind not in CREATABLE:
             self._refuse(
                 f'cannot create "{self._curr.text}"' if kind else "what to create is missing",
@@ -87,15 +89,13 @@ class CqlParser(QueryParser):
         unit: Name | None = None
         slack: Length | None = None
         key: tuple[Name, ...] = ()
-        while True:
-            if self._match_text_seq("UNIT"):
+        for clause in self._clauses(("UNIT", "SLACK", "KEY")):
+            if clause == "UNIT":
                 unit = self._name("unit of time")
-            elif self._match_text_seq("SLACK"):
+            elif clause == "SLACK":
                 slack = self._length()
-            elif self._match_text_seq("KEY"):
-                key = self._name_list()
             else:
-                break
+                key = self._name_list()
         self._expect_word("FROM", f"stream {name}")
         connector = self._connector()
         return CreateStream(name, columns, time, unit, slack, key, connector, self._since(start))
@@ -105,14 +105,12 @@ class CqlParser(QueryParser):
         columns = self._columns(f"table {name}")
         key: tuple[Name, ...] = ()
         refresh: Length | None = None
-        while True:
-            if self._match_text_seq("KEY"):
+        for clause in self._clauses(("KEY", "REFRESH")):
+            if clause == "KEY":
                 key = self._name_list()
-            elif self._match_text_seq("REFRESH"):
+            else:
                 self._match_text_seq("EVERY")
                 refresh = self._length()
-            else:
-                break
         self._expect_word("FROM", f"table {name}")
         return CreateTable(name, columns, key, refresh, self._connector(), self._since(start))
 
@@ -147,7 +145,7 @@ class CqlParser(QueryParser):
         )
 
     def _drop(self, start: Token) -> Drop:
-        kind = self._curr.text.upper()
+        kind = self._word()
         if kind not in CREATABLE:
             self._refuse(
                 f'cannot drop "{self._curr.text}"' if kind else "what to drop is missing",
@@ -164,17 +162,37 @@ class CqlParser(QueryParser):
             name = self._dotted_name("setting")
             if not (self._match(TokenType.EQ) or self._match_text_seq("TO")):
                 self._refuse(f"SET {name} needs a value", hint=f"write SET {name} = value")
-        return SetOption(name, self._option_value(), self._since(start))
+        value_start = self._curr
+        value = self._option_value()
+        return SetOption(name, value, self._since(value_start), self._since(start))
 
     def _explain(self, start: Token) -> Explain:
         stage = None
-        if self._match_texts(("BOUND", "LOGICAL")):
-            stage = self._prev.text.lower()
+        if self._word() in _STAGES and self._next:
+            stage = self._word().lower()
+            self._advance()
         if self._starts_query():
             return Explain(self._query(), stage, self._since(start))
-        return Explain(self._name("query"), stage, self._since(start))
+        name = self._name("query")
+        if self._curr:
+            self._refuse(
+                f'unexpected "{self._curr.text}" after "{name}"',
+                token=self._prev,
+                detail="EXPLAIN is followed by BOUND or LOGICAL, and a query.",
+            )
+        return Explain(name, stage, self._since(start))
 
     # Parts of statements
+
+    def _clauses(self, words: tuple[str, ...]) -> Iterator[str]:
+        """The optional clauses here, in any order, each at most once."""
+        seen: set[str] = set()
+        while self._match_texts(words):
+            word = self._prev.text.upper()
+            if word in seen:
+                self._refuse(f"{word} is given twice", token=self._prev)
+            seen.add(word)
+            yield word
 
     def _dotted_name(self, what: str) -> Name:
         name = self._name(what)
@@ -213,8 +231,7 @@ class CqlParser(QueryParser):
         start = self._curr
         parsed = self._parse_types(schema=True)
         if parsed is None:
-            found = f', found "{start.text}"' if start.text else ""
-            self._refuse(f"a type is missing{found}", token=start)
+            raise Problem(unknown_type(start) if start else QueryError("a type is missing"))
         span = Span(start.start, self._prev.end + 1)
         try:
             return type_from_syntax(parsed, span)
@@ -228,16 +245,16 @@ class CqlParser(QueryParser):
         location: str | None = None
         location_span: Span | None = None
         options: list[Option] = []
+        more = self._curr.token_type != TokenType.R_PAREN
         if self._match(TokenType.STRING):
             location, location_span = self._prev.text, token_span(self._prev)
-            self._match(TokenType.COMMA)
-        while self._curr and self._curr.token_type != TokenType.R_PAREN:
+            more = self._match(TokenType.COMMA)
+        while more and self._curr:
             option_start = self._curr
             option = self._name("option")
             self._expect(TokenType.EQ, "=")
             options.append(Option(option, self._option_value(), self._since(option_start)))
-            if not self._match(TokenType.COMMA):
-                break
+            more = self._match(TokenType.COMMA)
         self._expect(TokenType.R_PAREN, ")")
         return ConnectorCall(name, location, tuple(options), self._since(start), location_span)
 
@@ -249,7 +266,7 @@ class CqlParser(QueryParser):
             number = Fraction(token.text)
             value = int(number) if number.denominator == 1 else float(number)
             return -value if negative else value
-        if negative or not token.text:
+        if negative or not token:
             self._refuse("a value is missing", hint="write text in quotes, a number, true or false")
         self._advance()
         if token.token_type == TokenType.STRING:

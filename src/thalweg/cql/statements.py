@@ -118,6 +118,7 @@ class Drop:
 class SetOption:
     name: Name
     value: Any
+    value_span: Span
     span: Span
 
 

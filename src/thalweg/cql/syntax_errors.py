@@ -10,6 +10,7 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from thalweg.errors import QueryError, Span, did_you_mean, nearest
+from thalweg.types import KNOWN_TYPES, TYPE_NAMES
 
 
 class Problem(ParseError):
@@ -55,18 +56,24 @@ class PointedParser(SparkParser):
         place = token or self._curr or self._prev
         raise Problem(QueryError(message, token_span(place), detail=detail, hint=hint))
 
+    def _found(self) -> str:
+        """What stands here instead of what is missing; nothing at the end of the text."""
+        return f', found "{self._curr.text}"' if self._curr else ""
+
+    def _word(self) -> str:
+        """The word here in upper case; empty at the end, and for names in backquotes."""
+        if not self._curr or self._curr.token_type == TokenType.IDENTIFIER:
+            return ""
+        return self._curr.text.upper()
+
     def _expect(self, kind: TokenType, symbol: str) -> None:
         if not self._match(kind):
-            found = f', found "{self._curr.text}"' if self._curr.text else " at the end"
-            self._refuse(f'"{symbol}" is missing{found}')
+            self._refuse(f'"{symbol}" is missing{self._found() or " at the end"}')
 
     def _expect_word(self, word: str, after: str) -> None:
         if not self._match_text_seq(word):
-            found = f', found "{self._curr.text}"' if self._curr.text else ""
-            self._refuse(
-                f"{word} is missing after {after}{found}",
-                hint=did_you_mean(self._curr.text, [word]),
-            )
+            hint = did_you_mean(self._word(), [word]) if self._curr else None
+            self._refuse(f"{word} is missing after {after}{self._found()}", hint=hint)
 
     def _since(self, start: Token) -> Span:
         return Span(start.start, self._prev.end + 1)
@@ -78,17 +85,41 @@ _CLAUSES = (
 )  # fmt: skip
 
 
+# Shorter names are like many keywords without being meant as one.
+_SHORTEST_MISSPELT = 3
+
+
+def _misspelt_clause(token: Token) -> str | None:
+    """The clause that a word was probably meant to be."""
+    if token.token_type != TokenType.VAR or len(token.text) < _SHORTEST_MISSPELT:
+        return None
+    found = nearest(token.text, _CLAUSES)
+    return found if found and found != token.text.upper() else None
+
+
 def _unexpected(token: Token, before: Token) -> QueryError:
     """A misspelt keyword is taken for an alias, and the word after it is what surprises."""
-    misspelt = nearest(before.text, _CLAUSES)
-    if misspelt and before.text.upper() != misspelt and before.token_type == TokenType.VAR:
+    misspelt = _misspelt_clause(before)
+    if misspelt:
         return QueryError(
             f'unexpected "{token.text}" after "{before.text}"',
             token_span(before),
             hint=f'did you mean "{misspelt}"?',
         )
+    clause = _misspelt_clause(token)
+    hint = f'did you mean "{clause}"?' if clause else None
+    return QueryError(f'unexpected "{token.text}"', token_span(token), hint=hint)
+
+
+def unknown_type(token: Token) -> QueryError:
+    """The error for a word where a type should be."""
+    if token.token_type != TokenType.VAR:
+        return QueryError(f'a type is missing, found "{token.text}"', token_span(token))
     return QueryError(
-        f'unexpected "{token.text}"', token_span(token), hint=did_you_mean(token.text, _CLAUSES)
+        f"type {token.text.upper()} is not supported",
+        token_span(token),
+        detail=f"Types are: {KNOWN_TYPES}.",
+        hint=did_you_mean(token.text.upper(), TYPE_NAMES),
     )
 
 
@@ -96,10 +127,16 @@ def _readable(message: str, token: Token, at_end: bool) -> QueryError:
     """The library's message in our words."""
     span = token_span(token)
     text = token.text
+    if message.startswith("Expected table name"):
+        return QueryError(
+            "a name is missing at the end" if at_end else f'a name is missing before "{text}"', span
+        )
     if "missing for <class" in message:
         if at_end:
             return QueryError(f'something is missing after "{text}"', span)
         return QueryError(f'something is missing before "{text}"', span)
+    if message == "Expected TYPE after CAST" and not at_end:
+        return unknown_type(token)
     for prefix in ("Expecting ", "Expected "):
         if message.startswith(prefix):
             wanted = message.removeprefix(prefix).rstrip(".")

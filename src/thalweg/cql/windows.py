@@ -8,6 +8,9 @@ from fractions import Fraction
 from thalweg.errors import QueryError, Span
 from thalweg.units import Unit, describe
 
+# Instants are 64-bit numbers of ticks; a window must leave room for them to move.
+LONGEST_TICKS = 2**62
+
 
 @dataclass(frozen=True, slots=True)
 class Length:
@@ -34,11 +37,13 @@ class Length:
         if ticks.denominator != 1:
             written = describe(int(nanos)) if nanos.denominator == 1 else f"{float(nanos)} ns"
             raise QueryError(
-                f"a {what} of {written} is finer than the tick of the query",
+                f"a {what} of {written} is no whole number of ticks",
                 self.span,
                 detail=f"Time moves in steps of one {tick} here.",
                 hint="declare the stream with a finer UNIT, or use a TIMESTAMP column",
             )
+        if ticks > LONGEST_TICKS:
+            raise QueryError(f"the {what} is longer than time itself", self.span)
         return int(ticks)
 
 

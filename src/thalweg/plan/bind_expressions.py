@@ -383,17 +383,24 @@ class ExpressionBinder:
     def _temporal(self, symbol: str, left: Expression, right: Expression) -> Expression | None:
         """Arithmetic on dates, timestamps and intervals; None if it is about numbers."""
         a, b = left.type, right.type
-        if symbol in "*/" and is_interval(a) and (is_numeric(b) or b == STRING):
+        if symbol in "*/" and is_interval(a) and (is_numeric(b) or b in (STRING, NULL)):
             return self.call(f"interval {symbol} number", (left, right))
-        if symbol == "*" and is_interval(b) and (is_numeric(a) or a == STRING):
+        if symbol == "*" and is_interval(b) and (is_numeric(a) or a in (STRING, NULL)):
             return self.call("interval * number", (right, left))
-        if symbol == "-" and TIMESTAMP in (a, b) and {a, b} <= {TIMESTAMP, DATE, STRING}:
+        if symbol == "-" and TIMESTAMP in (a, b) and {a, b} <= {TIMESTAMP, DATE, STRING, NULL}:
             return self.call("timestamp - timestamp", (left, right))
-        if symbol == "-" and DATE in (a, b) and {a, b} <= {DATE, STRING}:
+        if symbol == "-" and DATE in (a, b) and {a, b} <= {DATE, STRING, NULL}:
             return self.call("date - date", (left, right))
-        if symbol == "+" and (is_interval(a) or is_integral(a)) and b in (DATE, TIMESTAMP):
+        moves = is_interval(a) or is_integral(a) or a == NULL
+        if symbol == "+" and moves and b in (DATE, TIMESTAMP, STRING):
             left, right, a, b = right, left, b, a
-        if a not in (DATE, TIMESTAMP) or symbol not in "+-":
+        if symbol not in "+-" or (a, b) in ((STRING, NULL), (STRING, YEAR_MONTH)):
+            return None
+        if a == STRING and is_interval(b):
+            moved = self._temporal(symbol, self.converted(left, TIMESTAMP), right)
+            assert moved is not None, "a timestamp can be moved by an interval"
+            return self.converted(moved, STRING)
+        if a not in (DATE, TIMESTAMP):
             return None
         if symbol == "-" and is_interval(b):
             right = self.call("negative", (right,))
@@ -403,7 +410,9 @@ class ExpressionBinder:
             return self.call("date + days", (left, right))
         if is_interval(b):
             return self.call("timestamp + interval", (left, right))
-        if a == DATE and (is_integral(b) or b == NULL):
+        if b == NULL:
+            return self.call("timestamp + interval", (left, right))
+        if a == DATE and is_integral(b):
             return self.call("date_add" if symbol == "+" else "date_sub", (left, right))
         return None
 
@@ -460,7 +469,7 @@ class ExpressionBinder:
             tested = self.call("is null", (value,))
         elif isinstance(wanted, exp.Boolean):
             truth = Literal(value=wanted.this, type=BOOLEAN)
-            tested = self.call("<=>", (self.converted(value, BOOLEAN), truth))
+            tested = self.call("<=>", (value, truth))
         else:
             raise _unsupported(node)
         return self.call("not", (tested,)) if node.args.get("negate") else tested
@@ -570,7 +579,10 @@ class ExpressionBinder:
         if not casts_explicitly(inner.type, target):
             raise QueryError(f"{inner.type} cannot be cast to {target}")
         if isinstance(inner, Literal) and not quiet:
-            return replace(self._literal_cast(inner, target), span=None, written=None)
+            folded = replace(self._literal_cast(inner, target), span=None)
+            # DATE '2020-01-05' and 1L are constants; only CAST(…) has options to leave out.
+            written = f"CAST({folded.written} AS {target})" if "format" in node.args else None
+            return replace(folded, written=written)
         return Cast(input=inner, type=target, zone=self.settings.timezone, quiet=quiet)
 
     # Calls with a syntax of their own

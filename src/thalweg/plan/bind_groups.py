@@ -12,7 +12,6 @@ from thalweg.plan.expressions import (
     AggregateCall,
     Column,
     Expression,
-    Literal,
     OuterColumn,
     transform,
 )
@@ -54,7 +53,7 @@ def grouped(select: GroupedOutput) -> GroupedOutput:
     keys = list(select.keys)
     if select.all_keys:
         keys = [output for output in select.outputs if not has_aggregate(output)]
-    keys = list(dict.fromkeys(key for key in keys if not isinstance(key, Literal)))
+    keys = list(dict.fromkeys(keys))
     for key in keys:
         if has_aggregate(key):
             raise QueryError(

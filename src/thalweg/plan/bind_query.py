@@ -28,7 +28,7 @@ from thalweg.errors import QueryError, QueryErrors, SourceText, Span, did_you_me
 from thalweg.plan.bind_expressions import ExpressionBinder
 from thalweg.plan.bind_groups import GroupedOutput, check_approximate, grouped
 from thalweg.plan.expressions import Call, Column, Expression, Literal, outer_columns_used
-from thalweg.plan.monotone import is_monotone
+from thalweg.plan.monotone import is_monotone, reads_stream
 from thalweg.plan.names import unique_names
 from thalweg.plan.nodes import (
     Distinct,
@@ -113,12 +113,17 @@ class Part:
 
 @dataclass
 class QueryBinder:
-    """Binds one query; `tick` is the query's unit of time."""
+    """Binds one query.
+
+    `tick` is the query's unit of time; `bare_unit` is what a number without a unit
+    counts in windows on subqueries and views, None where it needs one.
+    """
 
     catalog: Catalog
     settings: Settings
     source: SourceText
     tick: Unit
+    bare_unit: Unit | None
     tables_in_with: dict[str, Plan] = field(default_factory=dict)
     views_open: tuple[str, ...] = ()
 
@@ -134,11 +139,11 @@ class QueryBinder:
     def query(self, node: exp.Expr, outer: Scope | None) -> Plan:
         """Any query, without an implied stream operator."""
         self._refuse_reserved(node)
+        if node.args.get("with_"):
+            return self._with(node, outer)
         if isinstance(node, exp.Subquery):
             operator = node.args.get("stream_operator")
-            plan = self._with(node, outer) if node.args.get("with_") else None
-            plan = plan or self.query(node.this, outer)
-            plan = self._ordered_set(node, plan)
+            plan = self._ordered_set(node, self.query(node.this, outer))
             if operator:
                 if plan.is_stream:
                     raise QueryError(
@@ -147,8 +152,6 @@ class QueryBinder:
                     )
                 plan = _STREAM_OPERATORS[operator](plan)
             return plan
-        if node.args.get("with_"):
-            return self._with(node, outer)
         if isinstance(node, exp.SetOperation):
             return self._ordered_set(node, self._set_operation(node, outer))
         if isinstance(node, exp.Select):
@@ -237,6 +240,8 @@ class QueryBinder:
                     )
                 key = bound.index
             keys.append(_sort_key(key, ordered))
+        if keys and not node.args.get("limit"):
+            raise _order_without_limit(node)
         limit, offset = self._limit(node)
         return Top(plan, tuple(keys), limit, offset)
 
@@ -255,23 +260,25 @@ class QueryBinder:
         where = node.args.get("where")
         if where is not None:
             binder = self.expressions(scope, aggregates_in="WHERE", correlated=True)
-            with _collected(errors):
-                plan = Filter(plan, binder.bind_condition(where.this, "WHERE"))
+            condition = self._condition(where.this, "WHERE", binder, errors)
+            if condition is not None:
+                plan = Filter(plan, condition)
 
         binder = self.expressions(scope)
         outputs: list[tuple[Expression, str]] = []
         for item in items:
+            if isinstance(item, exp.Alias):
+                binder.aliases.setdefault(item.alias.lower(), None)
             with _collected(errors):
                 for bound, name in self._item(item, binder, node):
                     outputs.append((bound, name))
-                    if isinstance(item, exp.Alias):
-                        binder.aliases.setdefault(name.lower(), bound)
+                    if isinstance(item, exp.Alias) and binder.aliases[name.lower()] is None:
+                        binder.aliases[name.lower()] = bound
 
         group, having, order = (node.args.get(k) for k in ("group", "having", "order"))
         having_bound: Expression | None = None
         if having is not None:
-            with _collected(errors):
-                having_bound = binder.bind_condition(having.this, "HAVING")
+            having_bound = self._condition(having.this, "HAVING", binder, errors)
         sort_items: list[tuple[Expression, exp.Expr]] = []
         if order is not None:
             for ordered in self._order_items(node):
@@ -309,6 +316,21 @@ class QueryBinder:
             plan = _STREAM_OPERATORS[operator.name.upper()](plan, span=span_of(operator))
         return plan
 
+    def _condition(
+        self,
+        node: exp.Expr,
+        clause: str,
+        binder: ExpressionBinder,
+        errors: list[QueryError],
+    ) -> Expression | None:
+        """A clause's condition, each part of a conjunction bound on its own."""
+        bound: Expression | None = None
+        for part in _and_parts(node):
+            with _collected(errors):
+                condition = binder.bind_condition(part, clause)
+                bound = condition if bound is None else binder.call("and", (bound, condition))
+        return bound
+
     def _finish(
         self,
         node: exp.Select,
@@ -322,12 +344,7 @@ class QueryBinder:
         """The select list, DISTINCT, and ORDER BY with LIMIT."""
         limited = any(node.args.get(key) for key in ("limit", "offset"))
         if sort and not limited:
-            raise QueryError(
-                "ORDER BY needs a LIMIT",
-                span_of(node.args["order"]),
-                detail="The answer is a relation, and a relation has no order.",
-                hint="add LIMIT n to keep the first n rows, or leave ORDER BY out",
-            )
+            raise _order_without_limit(node)
         hidden = [key for key in sort if key not in outputs]
         if hidden and distinct:
             raise QueryError(
@@ -405,19 +422,24 @@ class QueryBinder:
         qualifier = item.args.get("table") if isinstance(item, exp.Column) else None
         if qualifier is not None and not scope.has_qualifier(qualifier.name):
             raise scope.unknown_qualifier(qualifier.name, span_of(qualifier))
-        left_out = {column.name.lower() for column in star.args.get("except_") or []}
+        left_out = {column.name.lower(): column for column in star.args.get("except_") or []}
         for key in ("replace", "rename"):
             if star.args.get(key):
                 raise QueryError(f"* {key.upper()} is not supported", span_of(item))
-        for column in scope.columns:
-            if column.name.lower() in left_out:
-                continue
-            if qualifier is None:
-                chosen = not column.hidden
-            else:
-                chosen = (column.qualifier or "").lower() == qualifier.name.lower()
-            if chosen:
-                bound = Column(index=column.index, name=column.name, type=column.type)
+        chosen = [
+            column
+            for column in scope.columns
+            if (not column.hidden if qualifier is None else _belongs(column, qualifier.name))
+        ]
+        for name, unwanted in left_out.items():
+            if all(column.name.lower() != name for column in chosen):
+                qualified = qualifier.name if qualifier is not None else None
+                raise scope.unknown(unwanted.name, qualified, span_of(unwanted))
+        for column in chosen:
+            if column.name.lower() not in left_out:
+                bound = Column(
+                    index=column.index, name=column.name, type=column.type, span=span_of(item)
+                )
                 yield bound, column.name
 
     def _group_key(
@@ -542,7 +564,7 @@ class QueryBinder:
     def _named(self, name: str, span: Span | None) -> tuple[Plan, Unit | None, str]:
         """What a name in FROM stands for, the unit of its bare numbers, and what to call it."""
         if name.lower() in self.tables_in_with:
-            return self.tables_in_with[name.lower()], self.tick, f'"{name}"'
+            return self.tables_in_with[name.lower()], self.bare_unit, f'"{name}"'
         entry = self.catalog.find(name)
         match entry:
             case Stream():
@@ -556,9 +578,9 @@ class QueryBinder:
                 return table, None, f'table "{entry.name}"'
             case Query():
                 scan_query = QueryScan(entry.name, entry.plan, self.tick.ticks_per(entry.tick))
-                return scan_query, entry.tick, f'query "{entry.name}"'
+                return scan_query, entry.bare_unit, f'query "{entry.name}"'
             case View():
-                return self._view(entry, span), self.tick, f'view "{entry.name}"'
+                return self._view(entry, span), self.bare_unit, f'view "{entry.name}"'
             case Sink():
                 raise QueryError(
                     f'"{name}" is a sink', span, hint=f"read its query instead: {entry.query}"
@@ -581,6 +603,7 @@ class QueryBinder:
             view.settings,
             view.source,
             self.tick,
+            self.bare_unit,
             views_open=(*self.views_open, view.name.lower()),
         )
         return _renamed(inner.query(view.syntax, None), list(view.columns), span)
@@ -589,8 +612,8 @@ class QueryBinder:
         for key in ("pivots", "sample"):
             if node.args.get(key):
                 raise QueryError(f"{key.upper().rstrip('S')} is not supported", span_of(node))
-        if isinstance(node.this, exp.Table):  # FROM (a JOIN b ON …)
-            return self._source(node.this)
+        if isinstance(node.this, exp.Table):
+            return self._parenthesised(node)
         bare = node
         if node.args.get("alias") is not None or node.args.get("window") is not None:
             bare = node.copy()
@@ -600,7 +623,22 @@ class QueryBinder:
         alias = node.args.get("alias")
         name = alias.name if alias is not None and alias.this is not None else None
         what = f'"{name}"' if name else "the subquery"
-        return self._windowed(plan, self.tick, what, node, alias, name)
+        return self._windowed(plan, self.bare_unit, what, node, alias, name)
+
+    def _parenthesised(self, node: exp.Subquery) -> Part:
+        """`FROM (S)` and `FROM (a JOIN b ON …)`, perhaps with a window and a name."""
+        part = self._source(node.this)
+        alias, window = node.args.get("alias"), node.args.get("window")
+        if alias is None and window is None:
+            return part
+        visible = [column for column in part.scope.columns if not column.hidden]
+        plan: Plan = Project(
+            part.plan,
+            tuple(Column(index=c.index, name=c.name, type=c.type) for c in visible),
+            tuple(c.name for c in visible),
+        )
+        name = part.scope.qualifiers()[0] if len(part.scope.qualifiers()) == 1 else None
+        return self._windowed(plan, self.bare_unit, "the subquery", node, alias, name)
 
     def _windowed(
         self,
@@ -614,14 +652,14 @@ class QueryBinder:
         """The relation of a FROM item under its window, and its names."""
         spec: WindowSpec | None = node.args.get("window")
         if spec is not None and not plan.is_stream:
-            if not is_monotone(plan):
+            if not is_monotone(plan) or not reads_stream(plan):
                 raise QueryError(
                     f"{what} is a relation and takes no window",
                     spec.span,
                     hint=(
-                        "leave the window out"
-                        if isinstance(plan, TableScan)
-                        else "make it a stream with ISTREAM, DSTREAM or RSTREAM"
+                        "make it a stream with ISTREAM, DSTREAM or RSTREAM"
+                        if reads_stream(plan)
+                        else "leave the window out"
                     ),
                 )
             plan = Istream(plan)
@@ -653,7 +691,7 @@ class QueryBinder:
             case RowsSpec(rows=rows, keys=()):
                 return RowsWindow(plan, rows)
             case RowsSpec(rows=rows, keys=keys):
-                scope = Scope.of(plan.schema, "it", what)
+                scope = Scope.of(plan.schema, what.split('"')[1] if '"' in what else "It", what)
                 positions = []
                 for name, span in keys:
                     column = scope.find(name, None, span)
@@ -683,7 +721,9 @@ class QueryBinder:
         using = node.args.get("using")
         if method == "NATURAL":
             visible = {c.name.lower() for c in right.scope.columns if not c.hidden}
-            names = [c.name for c in left.scope.columns if c.name.lower() in visible]
+            names = [
+                c.name for c in left.scope.columns if c.name.lower() in visible and not c.hidden
+            ]
             return self._join_using(left, right, kind, [(name, None) for name in names], node)
         if method:
             raise QueryError(f"{method} JOIN is not supported", span_of(node))
@@ -783,8 +823,29 @@ class QueryBinder:
 BROKEN = "its declaration has an error"
 
 
+def _belongs(column: ScopeColumn, qualifier: str) -> bool:
+    return (column.qualifier or "").lower() == qualifier.lower()
+
+
+def _and_parts(node: exp.Expr) -> list[exp.Expr]:
+    if isinstance(node, exp.Paren) and isinstance(node.this, exp.And):
+        return _and_parts(node.this)
+    if isinstance(node, exp.And):
+        return [*_and_parts(node.this), *_and_parts(node.expression)]
+    return [node]
+
+
 def _pair(pair: tuple[ScopeColumn, ScopeColumn], width: int) -> set[int]:
     return {pair[0].index, pair[1].index + width}
+
+
+def _order_without_limit(node: exp.Expr) -> QueryError:
+    return QueryError(
+        "ORDER BY needs a LIMIT",
+        span_of(node.args["order"]),
+        detail="The answer is a relation, and a relation has no order.",
+        hint="add LIMIT n to keep the first n rows, or leave ORDER BY out",
+    )
 
 
 def _select_list(node: exp.Select) -> tuple[exp.Expr | None, bool, list[exp.Expr]]:

@@ -218,12 +218,15 @@ def columns_used(expression: Expression) -> frozenset[int]:
 
 def outer_columns_used(plan: Plan) -> set[int]:
     """Positions of the enclosing row that a correlated subquery reads."""
-    used = set()
-    for node in plan.walk():
-        for expression in node.expressions:
-            for part in walk(expression):
-                if isinstance(part, OuterColumn):
-                    used.add(part.index)
+    used = {
+        part.index
+        for expression in plan.expressions
+        for part in walk(expression)
+        if isinstance(part, OuterColumn)
+    }
+    # Not into nested subqueries: what is outer there is a row of this plan.
+    for child in plan.inputs:
+        used |= outer_columns_used(child)
     return used
 
 

@@ -1,4 +1,4 @@
-"""Whether a relation only ever grows.
+"""Whether a relation only ever grows, and whether it moves at all.
 
 CQL makes a stream of a query's answer unasked when the answer is monotone: what
 was once in it stays, so the answer is what entered. The test is conservative.
@@ -19,6 +19,7 @@ from thalweg.plan.nodes import (
     SetKind,
     SetOperation,
     SingleRow,
+    StreamScan,
     TableScan,
     UnboundedWindow,
 )
@@ -50,3 +51,11 @@ def is_monotone(plan: Plan) -> bool:
 def _is_steady(expression: Expression) -> bool:
     """Without subqueries: their answers change, and rows may come and go with them."""
     return not expression.subplans and all(_is_steady(child) for child in expression.children)
+
+
+def reads_stream(plan: Plan) -> bool:
+    """Whether any source stream is below, directly or through other queries."""
+    return any(
+        isinstance(node, StreamScan) or (isinstance(node, QueryScan) and reads_stream(node.plan))
+        for node in plan.walk()
+    )

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from thalweg.catalog import Stream
+from thalweg.functions.registry import Failure
 from thalweg.intake.accept import Accepting
 from thalweg.program import Program
 from thalweg.reference import Inputs
-from thalweg.sources.base import Accepted
+from thalweg.sources.base import Accepted, Reject, not_null
 
 Values = tuple[Any, ...]
 
@@ -35,8 +36,15 @@ def accepted(stream: Stream, rows: Sequence[FeedRow]) -> Accepting:
     """What the stream takes of its feed, and what it refuses."""
     state = Accepting(stream)
     for number, row in enumerate(rows, 1):
+        place = f"{stream.name}:{number}"
         time = row.time if stream.time_column is None else row.values[stream.time_column]
-        state.take(Accepted(row.values, f"{stream.name}:{number}"), time)
+        try:
+            for i, value in enumerate(row.values):
+                not_null(value, i, stream.columns, stream.required)
+        except Failure as failure:
+            state.refuse(Reject.of(place, str(failure), row.values))
+            continue
+        state.take(Accepted(row.values, place), time)
     return state
 
 

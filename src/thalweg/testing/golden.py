@@ -28,6 +28,7 @@ A section starts with its word at the beginning of a line:
                          `time | sign | columns` of a relation
     plan QUERY           the plan after all rewrites (`plan QUERY bound`: before)
     late STREAM          rows that must be late
+    rejects STREAM       rows that must be rejected: `number | reason`
     failures             calls that must fail: `expression | reason`
     error                the mistakes that must be found
 
@@ -47,6 +48,7 @@ from thalweg.cql.script import parse_query, parse_statements
 from thalweg.cql.statements import CreateQuery, CreateView, Name, Statement
 from thalweg.errors import QueryError, QueryErrors, SourceText, Span
 from thalweg.functions.registry import Failure
+from thalweg.intake.accept import Accepting
 from thalweg.plan.bind_query import BROKEN
 from thalweg.plan.explain import plan_at, tree
 from thalweg.program import Program, apply
@@ -57,9 +59,8 @@ from thalweg.testing.feeds import FeedRow, Feeds, accepted
 from thalweg.types import Schema
 
 _OPENING = re.compile(
-    r"(stream|table|view|query|script|feed|output|plan|late|failures|error)(?:[ \t]+(.*))?\Z"
+    r"(stream|table|view|query|script|feed|output|plan|late|rejects|failures|error)(?:[ \t]+(.*))?\Z"
 )
-_EXPECTED = ("output", "plan", "late", "failures", "error")
 
 
 class GoldenError(Exception):
@@ -70,6 +71,7 @@ class GoldenError(Exception):
 class Section:
     word: str
     argument: str
+    heading: str
     lines: list[str] = field(default_factory=list)
 
     @property
@@ -101,7 +103,7 @@ def parse_golden(text: str, name: str = "script", folder: Path | None = None) ->
     for line in text.splitlines():
         opening = _OPENING.match(line)
         if opening:
-            script.sections.append(Section(opening[1], (opening[2] or "").strip()))
+            script.sections.append(Section(opening[1], (opening[2] or "").strip(), line))
         elif script.sections:
             script.sections[-1].lines.append(line)
         elif line.strip() and not line.startswith("#"):
@@ -248,13 +250,15 @@ def run_golden(script: GoldenScript, engine: Engine = reference) -> Verdict:
         "output": lambda section: _check_output(section, program, ran, script),
         "plan": lambda section: _check_plan(section, program),
         "late": lambda section: _check_late(section, program, feeds),
+        "rejects": lambda section: _check_rejects(section, program, feeds),
         "failures": lambda section: _check_failures(section, ran),
     }
     for i, section in enumerate(script.sections):
         if section.word in checks:
             wrong, lines = checks[section.word](section)
-            complaints += wrong
-            actual[i] = lines
+            if wrong:
+                complaints += wrong
+                actual[i] = lines
     return Verdict(complaints, _with_expectations(script, actual))
 
 
@@ -324,14 +328,15 @@ def _line_complaints(what: str, expected: Iterable[str], actual: list[str]) -> l
 
 
 def _with_expectations(script: GoldenScript, actual: dict[int, list[str]]) -> str:
-    """The text of the script with the bodies of some sections replaced."""
-    blocks = ["\n".join(script.preamble)] if any(script.preamble) else []
+    """The text of the script, with the bodies of those sections replaced that differ."""
+    lines = list(script.preamble)
     for i, section in enumerate(script.sections):
-        heading = f"{section.word} {section.argument}".rstrip()
-        if i in actual and section.word in _EXPECTED:
-            comments = [line for line in section.lines if line.startswith("#")]
-            body = "\n".join([*comments, *(line.rstrip() for line in actual[i])])
-        else:
-            body = section.body
-        blocks.append(f"{heading}\n{body}" if body else heading)
-    return "\n\n".join(block.strip("\n") for block in blocks) + "\n"
+        lines.append(section.heading)
+        if i not in actual:
+            lines += section.lines
+            continue
+        lines += [line for line in section.lines if line.startswith("#")]
+        lines += [line.rstrip() for line in actual[i]]
+        blank = len(section.lines) - len("\n".join(section.lines).rstrip().splitlines())
+        lines += [""] * (blank if section.lines else 0)
+    return "\n".join(lines).rstrip() + "\n"

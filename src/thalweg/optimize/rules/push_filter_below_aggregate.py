@@ -7,12 +7,14 @@ stays above. A predicate with a subquery stays too.
 
 from __future__ import annotations
 
+from thalweg.optimize.rules.passing import passing_other_filters
 from thalweg.optimize.rules.predicates import is_timeless, substituted
 from thalweg.plan.expressions import columns_used
 from thalweg.plan.nodes import Aggregate, Filter, Plan
 from thalweg.types import DOUBLE, FLOAT
 
 
+@passing_other_filters
 def push_filter_below_aggregate(plan: Plan) -> Plan:
     match plan:
         case Filter(input=Aggregate() as group, predicate=predicate):

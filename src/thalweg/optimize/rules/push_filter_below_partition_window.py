@@ -7,12 +7,14 @@ let an older row of the partition back in.
 
 from __future__ import annotations
 
+from thalweg.optimize.rules.passing import passing_other_filters
 from thalweg.optimize.rules.predicates import is_timeless
 from thalweg.plan.expressions import columns_used
 from thalweg.plan.nodes import Filter, PartitionWindow, Plan
 from thalweg.types import DOUBLE, FLOAT
 
 
+@passing_other_filters
 def push_filter_below_partition_window(plan: Plan) -> Plan:
     match plan:
         case Filter(input=PartitionWindow() as window, predicate=predicate):

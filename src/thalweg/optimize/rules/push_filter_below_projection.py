@@ -6,10 +6,12 @@ column it stays: below, the computation would be done twice.
 
 from __future__ import annotations
 
+from thalweg.optimize.rules.passing import passing_other_filters
 from thalweg.plan.expressions import Column, columns_used, remapped
 from thalweg.plan.nodes import Filter, Plan, Project
 
 
+@passing_other_filters
 def push_filter_below_projection(plan: Plan) -> Plan:
     match plan:
         case Filter(input=Project(input=source, outputs=outputs, names=names), predicate=predicate):

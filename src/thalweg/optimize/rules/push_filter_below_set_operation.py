@@ -7,12 +7,14 @@ Types with two texts for one value (0.0 and -0.0) are left alone.
 
 from __future__ import annotations
 
+from thalweg.optimize.rules.passing import passing_other_filters
 from thalweg.optimize.rules.predicates import is_timeless
 from thalweg.plan.expressions import columns_used
 from thalweg.plan.nodes import Distinct, Filter, Plan, SetKind, SetOperation
 from thalweg.types import DOUBLE, FLOAT, ArrayType, StructType
 
 
+@passing_other_filters
 def push_filter_below_set_operation(plan: Plan) -> Plan:
     match plan:
         case Filter(input=Distinct() | SetOperation() as below, predicate=predicate):

@@ -9,10 +9,12 @@ row is tested once.
 
 from __future__ import annotations
 
+from thalweg.optimize.rules.passing import passing_other_filters
 from thalweg.optimize.rules.predicates import is_timeless
 from thalweg.plan.nodes import Filter, Plan, RangeWindow, SlideWindow, UnboundedWindow
 
 
+@passing_other_filters
 def push_filter_below_time_window(plan: Plan) -> Plan:
     match plan:
         case Filter(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from thalweg.optimize.rules.passing import passing_other_filters
 from thalweg.optimize.rules.predicates import reads_only
 from thalweg.plan.expressions import Expression, conjunction, conjuncts, moved
 from thalweg.plan.nodes import Filter, Join, JoinKind, Plan
@@ -25,6 +26,7 @@ _RIGHT_PRESERVED = (JoinKind.INNER, JoinKind.CROSS, JoinKind.RIGHT)
 _INNER = (JoinKind.INNER, JoinKind.CROSS)
 
 
+@passing_other_filters
 def push_filter_into_join(plan: Plan) -> Plan:
     match plan:
         case Filter(input=Join() as join, predicate=predicate):

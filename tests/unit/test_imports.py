@@ -1,0 +1,78 @@
+"""Folders talk through plain data: which folder may import which.
+
+A folder is listed with everything of ours that it may import beside itself and
+`errors`, `types`, `values` and `units`, which everyone may.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[2] / "src" / "thalweg"
+EVERYONE = {"errors", "types", "values", "units"}
+LANGUAGE = {"catalog", "coercion", "cql", "functions", "plan", "settings"}
+RUNNING = {"answers", "connectors", "evaluate", "intake", "python_values", "sources"}
+ALLOWED = {
+    "errors": set(),
+    "types": set(),
+    "values": set(),
+    "units": set(),
+    "coercion": set(),
+    "settings": {"functions"},
+    "functions": {"coercion", "plan", "cql", "sources"},
+    "cql": set(),
+    "catalog": {"plan", "settings"},
+    "plan": LANGUAGE | {"optimize"},
+    "optimize": {"plan", "evaluate"},
+    "evaluate": {"functions", "plan", "python_values"},
+    "python_values": {"functions"},
+    "answers": {"plan"},
+    "connectors": {"catalog", "cql"},
+    "sources": {"catalog", "coercion", "connectors", "functions"},
+    "intake": {"catalog", "sources"},
+    "reference": LANGUAGE | RUNNING,
+    "sinks": {"answers", "catalog", "connectors", "functions"},
+    "program": LANGUAGE | {"connectors", "sources", "sinks"},
+    "run": {"answers", "catalog", "intake", "program", "reference", "sinks", "sources"},
+    "demo": LANGUAGE | {"answers", "program", "reference", "run", "sinks"},
+    "testing": LANGUAGE | RUNNING | {"optimize", "program", "reference", "sinks"},
+    "cli": LANGUAGE | {"demo", "program", "run", "testing"},
+}
+
+
+def imports(path: Path) -> set[str]:
+    """The parts of Thalweg that a file imports, outside of TYPE_CHECKING."""
+    tree = ast.parse(path.read_text())
+    skipped = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        for inner in ast.walk(node)
+    }
+    names = [
+        node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module and id(node) not in skipped
+    ]
+    return {name.split(".")[1] for name in names if name.startswith("thalweg.")}
+
+
+def test_folders_import_only_what_they_may() -> None:
+    wrong = []
+    for path in SOURCE.rglob("*.py"):
+        part = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+        if part == "__init__":
+            continue
+        surplus = imports(path) - ALLOWED[part] - EVERYONE - {part}
+        wrong += [f"{path.relative_to(SOURCE)} imports {name}" for name in sorted(surplus)]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_only_the_job_knows_spark() -> None:
+    guilty = [
+        str(path.relative_to(SOURCE))
+        for path in SOURCE.rglob("*.py")
+        if "pyspark" in path.read_text() and path.relative_to(SOURCE).parts[0] != "job"
+    ]
+    assert not guilty
