@@ -48,6 +48,7 @@ class Stream:
     key: tuple[int, ...] = ()
     required: frozenset[int] = frozenset()
     connector: Connector | None = None
+    unit_declared: bool = True
 
     @property
     def tick(self) -> Unit:

@@ -153,6 +153,8 @@ def _print_report(report: RunReport, queries: list[Query]) -> None:
         if failures:
             line += f", {_counted(failures, 'failed call')} (NULL instead)"
         _errors.print(line)
+    for note in report.notes:
+        _errors.print(f"note: {note}", markup=False)
     for path in (*report.files, *report.put_aside):
         _errors.print(f"wrote {path}")
 

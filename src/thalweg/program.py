@@ -29,7 +29,7 @@ from thalweg.catalog import (
     kind_of,
 )
 from thalweg.connectors import checked_connector
-from thalweg.cql.script import parse_statements
+from thalweg.cql.script import parse_script
 from thalweg.cql.statements import (
     ColumnDeclaration,
     CreateFunction,
@@ -100,8 +100,11 @@ def bind_script(
 ) -> Program:
     """The program of a script, or all its errors together."""
     program = Program(source, folders or (Path.cwd(),), catalog or Catalog())
-    statements, errors = parse_statements(source)
-    for statement in statements:
+    parsed = parse_script(source)
+    errors = parsed.errors
+    for name in parsed.broken:
+        program.catalog.mark_broken(name)
+    for statement in parsed.statements:
         try:
             apply(program, statement)
         except QueryError as error:
@@ -112,7 +115,7 @@ def bind_script(
             _mark_broken(program, statement)
     shown = [error for error in errors if error.message != BROKEN]
     if shown:
-        raise QueryErrors([_with_later_definition(error, statements) for error in shown])
+        raise QueryErrors([_with_later_definition(error, parsed.statements) for error in shown])
     return program
 
 
@@ -225,6 +228,7 @@ def _stream(program: Program, statement: CreateStream) -> Stream:
         key=tuple(_position(name, columns, statement.name) for name in statement.key),
         required=required,
         connector=connector,
+        unit_declared=statement.unit is not None,
     )
     _check_source(program, stream)
     return stream
@@ -249,7 +253,9 @@ def _event_time(
         return time, declared or Unit.SECOND
     if type_ != TIMESTAMP:
         raise QueryError(
-            f"event time must be an integer or a TIMESTAMP, not {type_}", statement.time.span
+            f"event time must be an integer or a TIMESTAMP, not {type_}",
+            statement.time.span,
+            hint="store it as a BIGINT of microseconds, or as a TIMESTAMP",
         )
     if declared is not None:
         assert statement.unit is not None, "a unit was declared"

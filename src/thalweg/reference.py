@@ -20,7 +20,8 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from functools import partial
+from itertools import chain, pairwise
 from typing import Any
 
 from thalweg.answers import Change
@@ -333,10 +334,8 @@ class Reference:
     def _filter(self, plan: Filter, now: int, outer: Values | None) -> list[Row]:
         members = _inner_members(plan.input)
         if len(members) > 1:
-            # The product, filtered. Each condition is tested as soon as its columns
-            # are there, which skips only rows that the filter would drop.
-            tests = [*conjuncts(plan.predicate), *_inner_conditions(plan.input, 0)]
-            return self._product(members, tests, now, outer)
+            conditions = [*conjuncts(plan.predicate), *_inner_conditions(plan.input, 0)]
+            return self._product(members, self._tests(conditions, now, outer), now, outer)
         return [
             row
             for row in self.relation(plan.input, now, outer)
@@ -344,28 +343,38 @@ class Reference:
         ]
 
     def _product(
-        self, members: list[Plan], tests: list[Expression], now: int, outer: Values | None
+        self, members: list[Plan], tests: list[Test], now: int, outer: Values | None
     ) -> list[Row]:
-        """Combinations of one row per member on which every test is true."""
-        partial = [Row(())]
-        waiting = [(max(columns_used(test), default=-1), test) for test in tests]
+        """Combinations of one row per member that pass every test.
+
+        Each test is made as soon as its columns are there, which skips only rows
+        that would be dropped in the end.
+        """
+        combined = [Row(())]
+        waiting = tests
         width = 0
         for member in members:
             width += len(member.schema)
-            ready = [test for last, test in waiting if last < width]
-            waiting = [(last, test) for last, test in waiting if last >= width]
+            ready = [test.passes for test in waiting if test.last_column < width]
+            waiting = [test for test in waiting if test.last_column >= width]
             rows = self.relation(member, now, outer)
-            pairs = (_paired(left, right) for left in partial for right in rows)
-            partial = [
-                pair
-                for pair in pairs
-                if all(self._is_true(test, pair.values, now, outer) for test in ready)
-            ]
-        return partial
+            pairs = (_paired(left, right) for left in combined for right in rows)
+            combined = [pair for pair in pairs if all(passes(pair.values) for passes in ready)]
+        return combined
+
+    def _tests(self, conditions: list[Expression], now: int, outer: Values | None) -> list[Test]:
+        return [
+            Test(
+                max(columns_used(condition), default=-1),
+                partial(self._is_true, condition, now=now, outer=outer),
+            )
+            for condition in conditions
+        ]
 
     def _join(self, plan: Join, now: int, outer: Values | None) -> list[Row]:
         if plan.kind in (JoinKind.INNER, JoinKind.CROSS):
-            tests = list(_inner_conditions(plan, 0))
+            conditions = list(_inner_conditions(plan, 0))
+            tests = self._tests(conditions, now, outer)
             return self._product(_inner_members(plan), tests, now, outer)
         left = self.relation(plan.left, now, outer)
         right = self.relation(plan.right, now, outer)
@@ -396,15 +405,11 @@ class Reference:
         return result
 
     def _join_graph(self, plan: JoinGraph, now: int, outer: Values | None) -> list[Row]:
-        def keys_agree(values: Values) -> bool:
-            return all(
-                None not in (parts := [values[i] for i in key.columns])
-                and len(set(map(sort_key, parts))) == 1
-                for key in plan.keys
-            )
-
-        rows = self._product(list(plan.members), list(plan.predicates), now, outer)
-        return [row for row in rows if keys_agree(row.values)]
+        tests = self._tests(list(plan.predicates), now, outer)
+        for key in plan.keys:
+            for a, b in pairwise(sorted(key.columns)):
+                tests.append(Test(b, partial(_columns_equal, a, b)))
+        return self._product(list(plan.members), tests, now, outer)
 
     def _aggregate(self, plan: Aggregate, now: int, outer: Values | None) -> list[Row]:
         groups: dict[Values, tuple[Values, list[Values]]] = {}
@@ -502,6 +507,21 @@ class Reference:
             return [r.values for r in self.relation(plan, now, row if correlated else None)]
 
         return Surroundings(outer, rows_of, self.failures)
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A condition on a combination of rows, and the last column that it looks at."""
+
+    last_column: int
+    passes: Callable[[Values], bool]
+
+    __test__ = False  # not one of pytest's
+
+
+def _columns_equal(a: int, b: int, values: Values) -> bool:
+    """SQL's equality: NULL equals nothing."""
+    return values[a] is not None and sort_key(values[a]) == sort_key(values[b])
 
 
 def net_difference(after: list[Row], before: list[Row]) -> tuple[list[Row], list[Row]]:

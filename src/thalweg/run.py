@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,6 +42,7 @@ class RunReport:
     streams: dict[str, StreamCounts] = field(default_factory=dict)
     records: dict[str, int] = field(default_factory=dict)
     failures: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
     files: list[Path] = field(default_factory=list)
     put_aside: list[Path] = field(default_factory=list)
 
@@ -159,6 +160,7 @@ def read_inputs(
             len(state.arrivals), len(state.late), len(state.rejects)
         )
         _list_refused(report, out, stream, state)
+        report.notes += _doubts(stream, state.arrivals, state.rejects)
     for table in program.catalog.tables():
         notice(f"reading {table.name}")
         rows = list(_rows(program, table))
@@ -166,12 +168,36 @@ def read_inputs(
         rejects = [row for row in rows if isinstance(row, Reject)]
         report.streams[table.name] = StreamCounts(len(tables[table.name]), 0, len(rejects))
         _put_aside(report, out, "_rejects", table.name, [_as_record(r) for r in rejects])
+        report.notes += _doubts(table, tables[table.name], rejects)
     return Inputs(streams, tables, ranks)
 
 
 def _rows(program: Program, entry: Stream | Table) -> Iterator[Accepted | Reject]:
     request = program.read_request(entry)
     return SOURCES[request.connector.name].read(request)
+
+
+# The end of the year 9999, in seconds since 1970.
+_FAR_FUTURE = 253_402_300_800
+
+
+def _doubts(
+    entry: Stream | Table, accepted: Sequence[Any], rejects: Sequence[Reject]
+) -> Iterator[str]:
+    """What looks like a misunderstanding between a declaration and its file."""
+    if rejects and not accepted:
+        header = entry.connector is not None and (
+            entry.connector.name == "csv" and not entry.connector.option("header")
+        )
+        ask = "; does the file have a header line (header = true)?" if header else ""
+        yield f"{entry.name}: no row could be read; {rejects[0].place}: {rejects[0].reason}{ask}"
+    if isinstance(entry, Stream) and not entry.unit_declared and entry.unit is not None:
+        latest = max((arrival.time for arrival in accepted), default=0)
+        if latest > _FAR_FUTURE:
+            yield (
+                f"{entry.name}: event times read as seconds lie beyond the year 9999; "
+                "declare their UNIT (MILLISECOND, MICROSECOND, …)"
+            )
 
 
 def _list_refused(report: RunReport, out: Path | None, stream: Stream, state: Accepting) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,7 +15,7 @@ from thalweg.cql.dialect import Cql
 from thalweg.cql.statement_parser import CqlParser
 from thalweg.cql.statements import Statement
 from thalweg.cql.syntax_errors import Problem
-from thalweg.errors import QueryError, QueryErrors, SourceText, Span
+from thalweg.errors import QueryError, SourceText, Span
 
 # A script is written by people; what is larger is a data file given by mistake.
 MAX_SCRIPT_CHARACTERS = 1_000_000
@@ -46,28 +47,31 @@ def read_script(path: Path) -> SourceText:
     return SourceText(path.name, text)
 
 
-def parse_script(source: SourceText) -> list[Statement]:
-    """All statements, or all syntax errors together."""
-    statements, errors = parse_statements(source)
-    if errors:
-        raise QueryErrors(errors)
-    return statements
+@dataclass
+class Parsed:
+    """The statements that parse, the errors of those that do not, and their names."""
+
+    statements: list[Statement] = field(default_factory=list)
+    errors: list[QueryError] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
 
 
-def parse_statements(source: SourceText) -> tuple[list[Statement], list[QueryError]]:
-    """The statements that parse, and the errors of those that do not."""
+def parse_script(source: SourceText) -> Parsed:
+    """A script, statement by statement."""
+    parsed = Parsed()
     try:
         chunks = _chunks(_tokens(source))
     except QueryError as error:
-        return [], [error.inside(source)]
-    statements: list[Statement] = []
-    errors: list[QueryError] = []
+        parsed.errors.append(error.inside(source))
+        return parsed
     for chunk in chunks:
         try:
-            statements.append(_parse(source, chunk, CqlParser.cql_statement))
+            parsed.statements.append(_parse(source, chunk, CqlParser.cql_statement))
         except QueryError as error:
-            errors.append(error)
-    return statements, errors
+            parsed.errors.append(error)
+            if chunk[0].token_type == TokenType.CREATE and len(chunk) > 2:
+                parsed.broken.append(chunk[2].text)
+    return parsed
 
 
 def parse_query(source: SourceText) -> exp.Expr:

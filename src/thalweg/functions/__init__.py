@@ -3,7 +3,23 @@
 One file per subject. Importing the package fills the two tables.
 """
 
-from thalweg.functions import aggregates, conditional, operators
+from thalweg.functions import (
+    aggregates,
+    arrays,
+    conditional,
+    conversions,
+    dates,
+    encodings,
+    formats,
+    hashes,
+    instants,
+    json_functions,
+    mathematics,
+    operators,
+    patterns,
+    sequences,
+    strings,
+)
 from thalweg.functions.aggregates import AGGREGATES, AggregateFunction
 from thalweg.functions.registry import SCALARS, Failure, Nulls, ScalarFunction, Signature
 
@@ -17,4 +33,20 @@ __all__ = [
     "Signature",
 ]
 
-_SUBJECTS = (aggregates, conditional, operators)
+_SUBJECTS = (
+    aggregates,
+    arrays,
+    conditional,
+    conversions,
+    dates,
+    encodings,
+    formats,
+    hashes,
+    instants,
+    json_functions,
+    mathematics,
+    operators,
+    patterns,
+    sequences,
+    strings,
+)

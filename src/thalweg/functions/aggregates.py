@@ -47,7 +47,7 @@ from thalweg.types import (
     is_interval,
     is_numeric,
 )
-from thalweg.values import sort_key
+from thalweg.values import normal_zeros, sort_key
 
 ArgumentRow = tuple[Any, ...]
 Aggregate = Callable[[list[ArgumentRow]], Any]
@@ -99,20 +99,21 @@ def first_arguments(rows: list[ArgumentRow]) -> list[Any]:
     return [row[0] for row in rows]
 
 
-def exact_sum(values: Iterable[float]) -> float:
-    """The sum of doubles, rounded once at the end."""
-    numbers = list(values)
+def odd_sum(numbers: Sequence[float]) -> float | None:
+    """The sum where an infinity or NaN is among the numbers; None where none is."""
     odd = [x for x in numbers if not math.isfinite(x)]
-    if odd:
-        return sum(odd)
+    return sum(odd) if odd else None
+
+
+def rounded(exact: Fraction) -> float:
     try:
-        return math.fsum(numbers)
-    except OverflowError:  # a partial sum left the range; the whole may be inside again
-        total = sum(map(Fraction, numbers))
-        try:
-            return float(total)
-        except OverflowError:
-            return math.inf if total > 0 else -math.inf
+        return float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
+
+
+def exact_total(numbers: Iterable[float]) -> Fraction:
+    return sum(map(Fraction, numbers), Fraction(0))
 
 
 # Counting
@@ -154,7 +155,9 @@ def _sum(signature: Signature) -> Aggregate:
         if not rows:
             return None
         if result == DOUBLE:
-            return exact_sum(first_arguments(rows))
+            numbers = first_arguments(rows)
+            odd = odd_sum(numbers)
+            return rounded(exact_total(numbers)) if odd is None else odd
         total = _wide_sum(first_arguments(rows))
         if isinstance(result, DecimalType):
             return fit_decimal(total, result)
@@ -191,7 +194,8 @@ def _avg(signature: Signature) -> Aggregate:
             return None
         values = first_arguments(rows)
         if argument == DOUBLE:
-            return exact_sum(values) / len(values)
+            odd = odd_sum(values)
+            return rounded(exact_total(values) / len(values)) if odd is None else odd
         total = _wide_sum(values)
         if isinstance(result, DecimalType):
             return fit_decimal(WIDE.divide(total, dec.Decimal(len(values))), result)
@@ -265,12 +269,13 @@ aggregate("bit_or", resolve=_BITS)(_folded(lambda a, b: a | b))
 aggregate("bit_xor", resolve=_BITS)(_folded(lambda a, b: a ^ b))
 
 
-# Moments
+# Moments: exact until the final rounding; NaN where an infinity or NaN is among the values.
 
 
-def _moment_sums(values: list[float], power: int) -> float:
-    mean = exact_sum(values) / len(values)
-    return exact_sum((x - mean) ** power for x in values)
+def _moment(values: Sequence[float], power: int) -> Fraction:
+    """The sum of the powers of the deviations from the mean."""
+    mean = exact_total(values) / len(values)
+    return sum(((Fraction(x) - mean) ** power for x in values), Fraction(0))
 
 
 def _spread(sample: bool, root: bool) -> Aggregate:
@@ -278,7 +283,10 @@ def _spread(sample: bool, root: bool) -> Aggregate:
         n = len(rows)
         if n == 0 or (sample and n == 1):
             return None
-        variance = _moment_sums(first_arguments(rows), 2) / (n - 1 if sample else n)
+        values = first_arguments(rows)
+        if odd_sum(values) is not None:
+            return math.nan
+        variance = rounded(_moment(values, 2) / (n - 1 if sample else n))
         return math.sqrt(variance) if root else variance
 
     return compute
@@ -291,57 +299,67 @@ aggregate("variance", "var_samp", resolve=_ONE_DOUBLE)(_spread(sample=True, root
 aggregate("var_pop", resolve=_ONE_DOUBLE)(_spread(sample=False, root=False))
 
 
-@aggregate("skewness", resolve=_ONE_DOUBLE)
-def _skewness(rows: list[ArgumentRow]) -> float | None:
-    values = first_arguments(rows)
-    if not values:
-        return None
-    m2 = _moment_sums(values, 2)
-    if m2 == 0:
-        return None
-    return math.sqrt(len(values)) * _moment_sums(values, 3) / math.pow(m2, 1.5)
+def _shape(power: int, compute: Callable[[int, float, float], float]) -> Aggregate:
+    """Skewness or kurtosis: of n, the second moment and the one of the given power."""
+
+    def shape(rows: list[ArgumentRow]) -> float | None:
+        values = first_arguments(rows)
+        if not values:
+            return None
+        if odd_sum(values) is not None:
+            return math.nan
+        second = _moment(values, 2)
+        if second == 0:
+            return None
+        return compute(len(values), rounded(second), rounded(_moment(values, power)))
+
+    return shape
 
 
-@aggregate("kurtosis", resolve=_ONE_DOUBLE)
-def _kurtosis(rows: list[ArgumentRow]) -> float | None:
-    values = first_arguments(rows)
-    if not values:
-        return None
-    m2 = _moment_sums(values, 2)
-    if m2 == 0:
-        return None
-    return len(values) * _moment_sums(values, 4) / (m2 * m2) - 3.0
-
+aggregate("skewness", resolve=_ONE_DOUBLE)(
+    _shape(3, lambda n, m2, m3: math.sqrt(n) * m3 / math.pow(m2, 1.5))
+)
+aggregate("kurtosis", resolve=_ONE_DOUBLE)(_shape(4, lambda n, m2, m4: n * m4 / (m2 * m2) - 3.0))
 
 _TWO_DOUBLES = takes(DOUBLE, DOUBLE, gives=DOUBLE)
 
 
-def _co_moment(rows: list[ArgumentRow]) -> float:
+def _co_moment(rows: list[ArgumentRow]) -> Fraction:
     n = len(rows)
-    mean_x = exact_sum(row[0] for row in rows) / n
-    mean_y = exact_sum(row[1] for row in rows) / n
-    return exact_sum((x - mean_x) * (y - mean_y) for x, y in rows)
+    mean_x = exact_total(row[0] for row in rows) / n
+    mean_y = exact_total(row[1] for row in rows) / n
+    return sum(((Fraction(x) - mean_x) * (Fraction(y) - mean_y) for x, y in rows), Fraction(0))
+
+
+def _any_odd(rows: list[ArgumentRow]) -> bool:
+    return odd_sum([x for row in rows for x in row]) is not None
 
 
 @aggregate("covar_pop", resolve=_TWO_DOUBLES, skips_nulls=2)
 def _covar_pop(rows: list[ArgumentRow]) -> float | None:
-    return _co_moment(rows) / len(rows) if rows else None
+    if not rows:
+        return None
+    return math.nan if _any_odd(rows) else rounded(_co_moment(rows) / len(rows))
 
 
 @aggregate("covar_samp", resolve=_TWO_DOUBLES, skips_nulls=2)
 def _covar_samp(rows: list[ArgumentRow]) -> float | None:
-    return _co_moment(rows) / (len(rows) - 1) if len(rows) > 1 else None
+    if len(rows) < 2:
+        return None
+    return math.nan if _any_odd(rows) else rounded(_co_moment(rows) / (len(rows) - 1))
 
 
 @aggregate("corr", resolve=_TWO_DOUBLES, skips_nulls=2)
 def _corr(rows: list[ArgumentRow]) -> float | None:
     if not rows:
         return None
-    spread_x = _moment_sums([row[0] for row in rows], 2)
-    spread_y = _moment_sums([row[1] for row in rows], 2)
+    if _any_odd(rows):
+        return math.nan
+    spread_x = _moment([row[0] for row in rows], 2)
+    spread_y = _moment([row[1] for row in rows], 2)
     if spread_x == 0 or spread_y == 0:
         return None
-    return _co_moment(rows) / math.sqrt(spread_x * spread_y)
+    return rounded(_co_moment(rows)) / math.sqrt(rounded(spread_x) * rounded(spread_y))
 
 
 # Quantiles
@@ -502,6 +520,7 @@ def evaluate_aggregate(
     """The value of one group; raises `Failure` like any call."""
     skipped = function.skips_nulls
     kept = [row for row in rows if None not in row[:skipped]] if skipped else rows
+    kept = [normal_zeros(row) for row in kept]
     if distinct:
         kept = list({tuple(map(sort_key, row)): row for row in kept}.values())
     try:

@@ -8,6 +8,7 @@ calendar is computed here; only the rules of time zones come from `zoneinfo`.
 from __future__ import annotations
 
 import datetime as dt
+import re
 from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -72,25 +73,57 @@ def add_months(days: int, months: int) -> int:
     return days_from_civil(year, month, min(day, days_in_month(year, month)))
 
 
+def weekday(days: int) -> int:
+    """0 on Monday to 6 on Sunday."""
+    return (days + 3) % 7
+
+
+def day_of_year(days: int) -> int:
+    year, _, _ = civil_from_days(days)
+    return days - days_from_civil(year, 1, 1) + 1
+
+
+def iso_week(days: int) -> tuple[int, int]:
+    """(year, week) of ISO 8601: the week belongs to the year that its Thursday is in."""
+    thursday = days - weekday(days) + 3
+    year, _, _ = civil_from_days(thursday)
+    return year, (day_of_year(thursday) - 1) // 7 + 1
+
+
+# The three-letter names that Java knows, and Spark with it.
+_SHORT_ZONES = {
+    "ACT": "Australia/Darwin", "AET": "Australia/Sydney", "AGT": "America/Argentina/Buenos_Aires",
+    "ART": "Africa/Cairo", "AST": "America/Anchorage", "BET": "America/Sao_Paulo",
+    "BST": "Asia/Dhaka", "CAT": "Africa/Harare", "CNT": "America/St_Johns",
+    "CST": "America/Chicago", "CTT": "Asia/Shanghai", "EAT": "Africa/Addis_Ababa",
+    "ECT": "Europe/Paris", "IET": "America/Indiana/Indianapolis", "IST": "Asia/Kolkata",
+    "JST": "Asia/Tokyo", "MIT": "Pacific/Apia", "NET": "Asia/Yerevan", "NST": "Pacific/Auckland",
+    "PLT": "Asia/Karachi", "PNT": "America/Phoenix", "PRT": "America/Puerto_Rico",
+    "PST": "America/Los_Angeles", "SST": "Pacific/Guadalcanal", "VST": "Asia/Ho_Chi_Minh",
+    "EST": "-05:00", "MST": "-07:00", "HST": "-10:00",
+}  # fmt: skip
+_OFFSET = re.compile(
+    r"(?:UTC|GMT|UT)?([+-])(?:(\d\d)(\d\d)(\d\d)?|(\d\d?)(?::(\d\d?)(?::(\d\d))?)?)", re.ASCII
+)
+_LARGEST_OFFSET = 18 * 3600
+
+
 @lru_cache(maxsize=256)
 def zone_rules(name: str) -> ZoneInfo | dt.timezone:
-    """The rules of a zone name such as Europe/Paris, UTC, Z, +02:00 or GMT-5."""
-    text = name.strip()
+    """The rules of a zone name such as Europe/Paris, UTC, Z, +02:00, GMT-5 or PST."""
+    text = _SHORT_ZONES.get(name, name)
     if text in ("Z", "UTC", "GMT", "UT"):
         return dt.UTC
-    for prefix in ("UTC", "GMT", "UT"):
-        if text.startswith((f"{prefix}+", f"{prefix}-")):
-            text = text[len(prefix) :]
-            break
-    if text[:1] in ("+", "-"):
-        hours, _, rest = text[1:].partition(":")
-        minutes, _, seconds = rest.partition(":")
-        parts = [hours, minutes or "0", seconds or "0"]
-        if all(part.isdigit() for part in parts):
-            offset = int(parts[0]) * 3600 + int(parts[1]) * 60 + int(parts[2])
-            if offset <= 18 * 3600:
-                return dt.timezone(dt.timedelta(seconds=-offset if text[0] == "-" else offset))
-        raise Failure(f"{name!r} is not a time zone")
+    offset = _OFFSET.fullmatch(text)
+    if offset:
+        sign, *parts = offset.groups()
+        hours, minutes, seconds = (
+            int(a or b or 0) for a, b in zip(parts[:3], parts[3:], strict=True)
+        )
+        total = (hours * 60 + minutes) * 60 + seconds
+        if minutes > 59 or seconds > 59 or total > _LARGEST_OFFSET:
+            raise Failure(f"{name!r} is not a time zone")
+        return dt.timezone(dt.timedelta(seconds=-total if sign == "-" else total))
     try:
         return ZoneInfo(text)
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -124,6 +157,15 @@ def from_local(local: int, zone: str) -> int:
         return local
     moment = _EPOCH + dt.timedelta(microseconds=_inside_datetime(local))
     return local - _micros(moment.replace(tzinfo=rules).utcoffset())
+
+
+def zone_abbreviation(micros: int, zone: str) -> str:
+    """What the zone is called at an instant, such as CET or CEST."""
+    rules = zone_rules(zone)
+    if not isinstance(rules, ZoneInfo):
+        return zone
+    moment = (_EPOCH + dt.timedelta(microseconds=_inside_datetime(micros))).replace(tzinfo=dt.UTC)
+    return moment.astimezone(rules).tzname() or zone
 
 
 def split_local(micros: int, zone: str) -> tuple[int, int]:

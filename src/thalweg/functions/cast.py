@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import decimal as dec
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -55,12 +56,16 @@ _INTEGER = re.compile(r"[+-]?\d+\Z", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z", re.ASCII)
 _FLOAT_SUFFIX = re.compile(r"[dDfF]\Z")
 _DATE = re.compile(r"([+-]?\d{4,7})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T].*)?)?)?\Z", re.ASCII | re.S)
-_TIME_OF_DAY = r"(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{0,9}))?)?"
+_ZONE = r"[A-Za-z][A-Za-z0-9/_+:-]*|[+-]\d{1,2}(?::?\d{2}(?::?\d{2})?)?"
 _TIMESTAMP = re.compile(
     r"([+-]?\d{4,6})(?:-(\d{1,2})(?:-(\d{1,2}))?)?"
-    rf"(?:[ T]{_TIME_OF_DAY}\s*(Z|UTC|GMT|UT|[A-Za-z_]+/[A-Za-z_/+-]+|(?:UTC|GMT|UT)?[+-]\d{{1,2}}(?::?\d{{2}}(?::?\d{{2}})?)?)?)?\Z",
+    rf"(?:[ T](\d{{1,2}})(?::(\d{{1,2}})(?::(\d{{1,2}})(?:\.(\d{{0,9}}))?\s*({_ZONE})?)?)?)?\Z",
     re.ASCII,
 )
+
+# What is trimmed off a text: ASCII blanks and control characters.
+_BLANKS = "".join(map(chr, range(0x21)))
+_BLANKS_AND_DELETE = _BLANKS + "\x7f"
 
 
 def caster(source: Type, target: Type, zone: str) -> Convert:
@@ -137,17 +142,19 @@ def fit_decimal(value: dec.Decimal, target: DecimalType) -> dec.Decimal:
     """Round half up to the scale of the type; fail if the digits do not fit."""
     if not value.is_finite():
         raise Failure(f"{value} is not a number that {target} can hold")
+    if value and value.adjusted() > MAX_PRECISION:  # too wide to be rounded at all
+        raise Failure(f"{value} does not fit into {target}")
     rounded = value.quantize(dec.Decimal(1).scaleb(-target.scale), context=WIDE)
     if rounded and rounded.adjusted() + 1 > target.precision - target.scale:
         raise Failure(f"{value} does not fit into {target}")
-    return rounded + 0 if rounded else abs(rounded)
+    return rounded if rounded else rounded.copy_abs()
 
 
 def _to_integer(source: Type, bits: int) -> Convert:
     if source == STRING:
 
         def parse(text: str) -> int:
-            trimmed = text.strip()
+            trimmed = text.strip(_BLANKS_AND_DELETE)
             if not _INTEGER.match(trimmed):
                 raise Failure(f"{text!r} is not an integer")
             return fit_integer(int(trimmed[:40]), bits)
@@ -173,13 +180,19 @@ def _to_double(source: Type) -> Convert:
     return float
 
 
+_INFINITIES = ("inf", "infinity")
+_NAMED_DOUBLES = {
+    "nan": float("nan"),
+    **{f"{sign}{word}": float("inf") for sign in ("", "+") for word in _INFINITIES},
+    **{f"-{word}": float("-inf") for word in _INFINITIES},
+}
+
+
 def parse_double(text: str) -> float:
-    trimmed = text.strip()
-    named = trimmed.lower().lstrip("+-")
-    if named in ("inf", "infinity"):
-        return float("-inf") if trimmed.startswith("-") else float("inf")
-    if named == "nan":
-        return float("nan")
+    trimmed = text.strip(_BLANKS)
+    named = trimmed.lower()
+    if named in _NAMED_DOUBLES:
+        return _NAMED_DOUBLES[named]
     digits = _FLOAT_SUFFIX.sub("", trimmed)
     if not _NUMBER.match(digits):
         raise Failure(f"{text!r} is not a number")
@@ -190,7 +203,7 @@ def _to_decimal(source: Type, target: DecimalType) -> Convert:
     if source == STRING:
 
         def parse(text: str) -> dec.Decimal:
-            trimmed = text.strip()
+            trimmed = text.strip(_BLANKS)
             if not _NUMBER.match(trimmed) or len(trimmed) > 4 * MAX_PRECISION:
                 raise Failure(f"{text!r} is not a number")
             number = dec.Decimal(trimmed)
@@ -203,14 +216,16 @@ def _to_decimal(source: Type, target: DecimalType) -> Convert:
         return parse
     if source in (FLOAT, DOUBLE):
         # Through the shortest text that reads back as the same number, as Spark does.
-        return lambda value: fit_decimal(dec.Decimal(repr(value)), target)
+        return lambda value: (
+            fit_decimal(dec.Decimal(repr(value)), target) if math.isfinite(value) else None
+        )
     if source == TIMESTAMP:
         return lambda micros: fit_decimal(dec.Decimal(micros).scaleb(-6, WIDE), target)
     return lambda value: fit_decimal(dec.Decimal(value), target)
 
 
 def _parse_boolean(text: str) -> bool:
-    word = text.strip().lower()
+    word = text.strip(_BLANKS_AND_DELETE).lower()
     if word in _TRUE:
         return True
     if word in _FALSE:
@@ -219,18 +234,18 @@ def _parse_boolean(text: str) -> bool:
 
 
 def parse_date(text: str) -> int:
-    found = _DATE.match(text.strip())
+    found = _DATE.match(text.strip(_BLANKS_AND_DELETE))
     if not found:
         raise Failure(f"{text!r} is not a date")
     year, month, day = found.groups()
-    return checked_date(int(year), int(month or 1), int(day or 1))
+    return fit_integer(checked_date(int(year), int(month or 1), int(day or 1)), 32)
 
 
 def _to_timestamp(source: Type, zone: str) -> Convert:
     if source == STRING:
         return lambda text: parse_timestamp(text, zone)
     if source == DATE:
-        return lambda days: from_local(days * MICROS_PER_DAY, zone)
+        return lambda days: fit_integer(from_local(days * MICROS_PER_DAY, zone), 64)
 
     def seconds(value: Any) -> int:
         try:
@@ -249,7 +264,7 @@ def _to_timestamp(source: Type, zone: str) -> Convert:
 
 def parse_timestamp(text: str, zone: str) -> int:
     """An instant from text; a text without a zone is on the wall clock of `zone`."""
-    found = _TIMESTAMP.match(text.strip())
+    found = _TIMESTAMP.match(text.strip(_BLANKS_AND_DELETE))
     if not found:
         raise Failure(f"{text!r} is not a timestamp")
     year, month, day, hour, minute, second, fraction, named = found.groups()
@@ -259,9 +274,7 @@ def parse_timestamp(text: str, zone: str) -> int:
         raise Failure(f"{text!r} is not a timestamp")
     micros = int(((fraction or "") + "000000")[:6])
     local = days * MICROS_PER_DAY + ((h * 60 + m) * 60 + s) * MICROS_PER_SECOND + micros
-    if named and named[-3:].lstrip("+-").isdigit() and ":" not in named and len(named) >= 5:
-        named = f"{named[:-2]}:{named[-2:]}"  # +0200 is +02:00
-    return from_local(local, named or zone)
+    return fit_integer(from_local(local, named or zone), 64)
 
 
 def to_text(value: Any, type_: Type, zone: str) -> str:
@@ -270,9 +283,7 @@ def to_text(value: Any, type_: Type, zone: str) -> str:
         case ArrayType(element=element):
             return "[" + ", ".join(_nested_text(v, element, zone) for v in value) + "]"
         case StructType(fields=fields):
-            parts = (
-                _nested_text(v, f.type, zone) for v, f in zip(value, fields, strict=True)
-            )
+            parts = (_nested_text(v, f.type, zone) for v, f in zip(value, fields, strict=True))
             return "{" + ", ".join(parts) + "}"
         case DecimalType():
             return f"{value:f}"
@@ -288,7 +299,7 @@ def to_text(value: Any, type_: Type, zone: str) -> str:
         return timestamp_text(value, zone)
     if type_ in (DAYS, DAY_TIME, YEAR_MONTH):
         return interval_text(value, type_)
-    assert type_ == STRING or is_numeric(type_) or type_ == NULL, type_
+    assert type_ in (STRING, NULL) or is_numeric(type_), type_
     return str(value)
 
 
@@ -321,9 +332,11 @@ def double_text(value: float, *, single: bool = False) -> str:
 
 
 def _shortest(value: float, single: bool) -> str:
+    """The shortest digits that read back as the value, but two at least, as in Java."""
     if not single:
-        return repr(value)
-    for precision in range(1, 10):
+        text = repr(value)
+        return text if sum(c.isdigit() for c in text.split("e")[0]) > 1 else f"{value:.1e}"
+    for precision in range(2, 10):
         text = f"{value:.{precision}g}"
         if to_float32(float(text)) == value:
             return text
@@ -362,5 +375,3 @@ def interval_text(value: int, type_: Type) -> str:
     if fraction:
         clock += f".{fraction:06d}".rstrip("0")
     return f"INTERVAL '{sign}{days} {clock}' DAY TO SECOND"
-
-

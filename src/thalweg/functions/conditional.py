@@ -9,21 +9,29 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from thalweg.coercion import common_type, common_type_of, converts_implicitly
+from thalweg.coercion import (
+    common_type,
+    common_type_of,
+    common_type_without_strings,
+    comparable_type,
+)
 from thalweg.errors import QueryError
+from thalweg.functions.cast import caster
 from thalweg.functions.registry import (
+    Compute,
     Kind,
     Nulls,
     Signature,
     same_as_first,
     scalar,
+    scalar_by_type,
     takes,
     takes_common,
     wrong_count,
     wrong_type,
 )
 from thalweg.plan.expressions import Expression
-from thalweg.types import BOOLEAN, DOUBLE, FLOAT, NULL, Type
+from thalweg.types import BIGINT, BOOLEAN, DOUBLE, FLOAT, INT, NULL, STRING, Type
 from thalweg.values import compare, sort_key
 
 Thunk = Callable[[], Any]
@@ -44,7 +52,7 @@ def _branches(name: str, arguments: Sequence[Expression], results: list[int]) ->
     for i, argument in enumerate(arguments):
         if i in results:
             types.append(common)
-        elif converts_implicitly(argument.type, BOOLEAN):
+        elif argument.type == BOOLEAN or (argument.type == NULL and name == "IF"):
             types.append(BOOLEAN)
         else:
             raise wrong_type(name, i, "BOOLEAN", argument)
@@ -115,30 +123,62 @@ def _nvl2(value: Thunk, present: Thunk, missing: Thunk) -> Any:
 def _resolve_nullif(name: str, arguments: Sequence[Expression]) -> Signature:
     if len(arguments) != 2:
         raise wrong_count(name, 2, 2, len(arguments))
-    common = common_type(arguments[0].type, arguments[1].type)
-    if common is None:
+    if comparable_type(arguments[0].type, arguments[1].type) is None:
         raise QueryError(f"cannot compare {arguments[0].type} with {arguments[1].type}")
-    return Signature((common, common), common)
+    return Signature((arguments[0].type, arguments[1].type), arguments[0].type)
 
 
-@scalar("nullif", resolve=_resolve_nullif, nulls=Nulls.SEEN)
-def _nullif(value: Any, unwanted: Any) -> Any:
-    same = value is not None and unwanted is not None and sort_key(value) == sort_key(unwanted)
-    return None if same else value
+@scalar_by_type("nullif", resolve=_resolve_nullif, nulls=Nulls.SEEN, zoned=True)
+def _nullif(signature: Signature) -> Compute:
+    """Compared in the common type, given back in its own."""
+    left, right, _ = signature.arguments
+    common = comparable_type(left, right)
+    assert common is not None, "the signature has been resolved"
+
+    def compute(value: Any, unwanted: Any, zone: str) -> Any:
+        if value is None or unwanted is None:
+            return value
+        mine, other = caster(left, common, zone)(value), caster(right, common, zone)(unwanted)
+        return None if sort_key(mine) == sort_key(other) else value
+
+    return compute
 
 
-@scalar("nullifzero", resolve=takes(Kind.NUMERIC, gives=same_as_first))
-def _nullifzero(value: Any) -> Any:
-    return None if value == 0 else value
+def _beside_zero(name: str, arguments: Sequence[Expression]) -> Type:
+    """The type in which the one argument meets the number 0."""
+    if len(arguments) != 1:
+        raise wrong_count(name, 1, 1, len(arguments))
+    common = common_type(arguments[0].type, INT)
+    if common is None:
+        raise wrong_type(name, 0, Kind.NUMERIC.value, arguments[0])
+    return common
 
 
-@scalar("zeroifnull", resolve=takes(Kind.NUMERIC, gives=same_as_first), nulls=Nulls.SEEN)
-def _zeroifnull(value: Any) -> Any:
-    return 0 if value is None else value
+def _resolve_nullifzero(name: str, arguments: Sequence[Expression]) -> Signature:
+    _beside_zero(name, arguments)
+    return Signature((arguments[0].type,), arguments[0].type)
+
+
+@scalar_by_type("nullifzero", resolve=_resolve_nullifzero)
+def _nullifzero(signature: Signature) -> Compute:
+    source = signature.result
+    number = caster(source, BIGINT, "UTC") if source == STRING else None
+    return lambda value: None if (number(value) if number else value) == 0 else value
+
+
+def _resolve_zeroifnull(name: str, arguments: Sequence[Expression]) -> Signature:
+    common = _beside_zero(name, arguments)
+    return Signature((common,), common)
+
+
+@scalar_by_type("zeroifnull", resolve=_resolve_zeroifnull, nulls=Nulls.SEEN)
+def _zeroifnull(signature: Signature) -> Compute:
+    zero = caster(INT, signature.result, "UTC")(0)
+    return lambda value: zero if value is None else value
 
 
 def _extreme(name: str, arguments: Sequence[Expression]) -> Signature:
-    return takes_common(gives=same_as_first, at_least=2, strings_mix=False)(name, arguments)
+    return takes_common(gives=same_as_first, meet=common_type_without_strings)(name, arguments)
 
 
 @scalar("greatest", resolve=_extreme, nulls=Nulls.SEEN)
@@ -170,6 +210,6 @@ def _resolve_nanvl(name: str, arguments: Sequence[Expression]) -> Signature:
     return Signature((type_, type_), type_)
 
 
-@scalar("nanvl", resolve=_resolve_nanvl)
-def _nanvl(value: float, otherwise: float) -> float:
-    return otherwise if value != value else value
+@scalar("nanvl", resolve=_resolve_nanvl, nulls=Nulls.SEEN)
+def _nanvl(value: float | None, otherwise: float | None) -> float | None:
+    return otherwise if value is not None and value != value else value

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from thalweg.coercion import common_type, decimal_result
+from thalweg.coercion import common_type, comparable_type, decimal_result
 from thalweg.errors import QueryError
 from thalweg.functions.calendar import (
     MICROS_PER_DAY,
@@ -65,10 +65,25 @@ def _mismatch(symbol: str, left: Expression, right: Expression) -> QueryError:
 
 
 def _decimal_of(argument: Expression) -> DecimalType:
-    """The decimal type an operand brings; an integer literal brings only its own digits."""
-    if isinstance(argument, Literal) and is_integral(argument.type) and argument.value is not None:
+    """The decimal type an operand brings; an integer as written brings only its own digits."""
+    if (
+        isinstance(argument, Literal)
+        and is_integral(argument.type)
+        and argument.value is not None
+        and argument.written is None
+    ):
         return decimal(len(str(abs(argument.value))), 0)
     return decimal_holding(argument.type)
+
+
+def _decimal_sides(
+    arguments: Sequence[Expression], sides: tuple[Type, Type]
+) -> tuple[DecimalType, DecimalType]:
+    left, right = (
+        _decimal_of(argument) if is_numeric(argument.type) else decimal_holding(side)
+        for argument, side in zip(arguments, sides, strict=True)
+    )
+    return left, right
 
 
 def arithmetic(symbol: str) -> Callable[[str, Sequence[Expression]], Signature]:
@@ -87,11 +102,8 @@ def arithmetic(symbol: str) -> Callable[[str, Sequence[Expression]], Signature]:
         if isinstance(a, DecimalType) or isinstance(b, DecimalType):
             if {a, b} & {FLOAT, DOUBLE}:
                 return Signature((DOUBLE, DOUBLE), DOUBLE)
-            sides = tuple(
-                _decimal_of(argument) if is_numeric(argument.type) else decimal_holding(side)
-                for argument, side in zip(arguments, types, strict=True)
-            )
-            return Signature(sides, decimal_result(symbol, sides[0], sides[1]))
+            sides = _decimal_sides(arguments, types)
+            return Signature(sides, decimal_result(symbol, *sides))
         if symbol == "/":
             return Signature((DOUBLE, DOUBLE), DOUBLE)
         common = common_type(a, b)
@@ -105,7 +117,9 @@ def _numeric_sides(symbol: str, left: Type, right: Type) -> tuple[Type, Type] | 
     if left == NULL and right == NULL:
         return DOUBLE, DOUBLE
     if left == STRING and right == STRING:
-        return (DOUBLE, DOUBLE) if symbol == "/" else None
+        return None
+    if left == NULL and isinstance(right, DecimalType) and symbol == "/":
+        return DOUBLE, DOUBLE
     if STRING in (left, right):
         met = common_type(left, right)
         if met is None or not is_numeric(met):
@@ -114,14 +128,19 @@ def _numeric_sides(symbol: str, left: Type, right: Type) -> tuple[Type, Type] | 
     left, right = (right if left == NULL else left), (left if right == NULL else right)
     if is_numeric(left) and is_numeric(right):
         return left, right
-    if is_interval(left) and is_interval(right) and symbol in "+-":
+    if is_interval(left) and is_interval(right) and symbol in ("+", "-", "div"):
         met = common_type(left, right)
         return (met, met) if met else None
     return None
 
 
+def bits_of(type_: Type) -> int:
+    """The width of an integer or interval type."""
+    return INTEGER_BITS.get(type_) or (32 if type_ == YEAR_MONTH else 64)
+
+
 def _integers(combine: Callable[[int, int], int], type_: Type) -> Compute:
-    bits = INTEGER_BITS.get(type_, 64)
+    bits = bits_of(type_)
     return lambda a, b: fit_integer(combine(a, b), bits)
 
 
@@ -171,15 +190,20 @@ def _positive_remainder(signature: Signature) -> Compute:
     return _refusing_zero(
         _arithmetic_on(
             signature,
-            lambda a, b: _positive(_int_remainder(a, b), b, _int_remainder),
-            lambda a, b: _positive(_fmod(a, b), b, _fmod),
-            lambda a, b: _positive(WIDE.remainder(a, b), b, WIDE.remainder),
+            lambda a, b: _positive(_int_remainder(a, b), b, operator.add, _int_remainder),
+            lambda a, b: _positive(_fmod(a, b), b, operator.add, _fmod),
+            lambda a, b: _positive(WIDE.remainder(a, b), b, WIDE.add, WIDE.remainder),
         )
     )
 
 
-def _positive(remainder: Any, divisor: Any, again: Callable[[Any, Any], Any]) -> Any:
-    return again(remainder + divisor, divisor) if remainder < 0 else remainder
+def _positive(
+    remainder: Any,
+    divisor: Any,
+    add: Callable[[Any, Any], Any],
+    again: Callable[[Any, Any], Any],
+) -> Any:
+    return again(add(remainder, divisor), divisor) if remainder < 0 else remainder
 
 
 def _int_remainder(a: int, b: int) -> int:
@@ -208,14 +232,19 @@ def _refusing_zero(compute: Compute) -> Compute:
 
 
 def _resolve_div(name: str, arguments: Sequence[Expression]) -> Signature:
-    signature = arithmetic("/")(name, arguments)
-    if is_interval(signature.arguments[0]):
-        return Signature(signature.arguments, BIGINT)
-    if all(is_integral(a.type) or a.type == NULL for a in arguments):
+    if len(arguments) != 2:
+        raise wrong_count(name, 2, 2, len(arguments))
+    left, right = arguments
+    if left.type == NULL and right.type == NULL:
         return Signature((BIGINT, BIGINT), BIGINT)
-    if isinstance(signature.result, DecimalType):
-        return Signature(signature.arguments, BIGINT)
-    raise _mismatch(name, arguments[0], arguments[1])
+    sides = _numeric_sides("div", left.type, right.type)
+    if sides is None or {FLOAT, DOUBLE} & {*sides}:
+        raise _mismatch(name, left, right)
+    if is_interval(sides[0]):
+        return Signature(sides, BIGINT)
+    if isinstance(sides[0], DecimalType) or isinstance(sides[1], DecimalType):
+        return Signature(_decimal_sides(arguments, sides), BIGINT)
+    return Signature((BIGINT, BIGINT), BIGINT)
 
 
 @scalar("div", resolve=_resolve_div)
@@ -228,21 +257,23 @@ def _div(a: Any, b: Any) -> int:
     return fit_integer(quotient if (a >= 0) == (b >= 0) else -quotient, 64)
 
 
-def _resolve_sign(name: str, arguments: Sequence[Expression]) -> Signature:
+def number_or_interval(name: str, arguments: Sequence[Expression]) -> Signature:
     if len(arguments) == 1 and is_interval(arguments[0].type):
         return Signature((arguments[0].type,), arguments[0].type)
     return takes(Kind.NUMERIC, gives=same_as_first)(name, arguments)
 
 
-@scalar_by_type("negative", resolve=_resolve_sign)
+@scalar_by_type("negative", resolve=number_or_interval)
 def _negative(signature: Signature) -> Compute:
-    if signature.result in INTEGER_BITS:
-        bits = INTEGER_BITS[signature.result]
-        return lambda value: fit_integer(-value, bits)
-    return lambda value: -value + 0 if isinstance(value, dec.Decimal) else -value
+    if signature.result in (FLOAT, DOUBLE):
+        return operator.neg
+    if isinstance(signature.result, DecimalType):
+        return WIDE.minus
+    bits = bits_of(signature.result)
+    return lambda value: fit_integer(-value, bits)
 
 
-@scalar("positive", resolve=_resolve_sign)
+@scalar("positive", resolve=number_or_interval)
 def _positive_sign(value: Any) -> Any:
     return value
 
@@ -251,7 +282,7 @@ def comparison(name: str, arguments: Sequence[Expression]) -> Signature:
     if len(arguments) != 2:
         raise wrong_count(name, 2, 2, len(arguments))
     left, right = arguments
-    common = common_type(left.type, right.type)
+    common = comparable_type(left.type, right.type)
     if common is None:
         raise QueryError(
             f"cannot compare {left.type} with {right.type}",
@@ -291,7 +322,7 @@ def _at_least(a: Any, b: Any) -> bool:
     return compare(a, b) >= 0
 
 
-@scalar("<=>", resolve=comparison, nulls=Nulls.SEEN)
+@scalar("<=>", "equal_null", resolve=comparison, nulls=Nulls.SEEN)
 def _null_safe_equal(a: Any, b: Any) -> bool:
     return sort_key(a) == sort_key(b)
 
@@ -306,14 +337,23 @@ def _in(value: Any, *choices: Any) -> bool | None:
     return None if None in choices else False
 
 
-@scalar("and", resolve=takes(BOOLEAN, BOOLEAN, gives=BOOLEAN), nulls=Nulls.SEEN)
+def _logic(name: str, arguments: Sequence[Expression]) -> Signature:
+    """A text is taken for a truth value only beside one."""
+    signature = takes(BOOLEAN, BOOLEAN, gives=BOOLEAN)(name, arguments)
+    given = [argument.type for argument in arguments]
+    if STRING in given and BOOLEAN not in given:
+        raise _mismatch(name.upper(), arguments[0], arguments[1])
+    return signature
+
+
+@scalar("and", resolve=_logic, nulls=Nulls.SEEN)
 def _and(a: bool | None, b: bool | None) -> bool | None:
     if a is False or b is False:
         return False
     return None if a is None or b is None else True
 
 
-@scalar("or", resolve=takes(BOOLEAN, BOOLEAN, gives=BOOLEAN), nulls=Nulls.SEEN)
+@scalar("or", resolve=_logic, nulls=Nulls.SEEN)
 def _or(a: bool | None, b: bool | None) -> bool | None:
     if a is True or b is True:
         return True
@@ -367,9 +407,7 @@ def _bit_not(a: int) -> int:
 
 
 def _resolve_shift(name: str, arguments: Sequence[Expression]) -> Signature:
-    signature = takes(Kind.INTEGRAL, INT, gives=same_as_first)(name, arguments)
-    wide = BIGINT if signature.result == BIGINT else INT
-    return Signature((wide, INT), wide)
+    return takes((INT, BIGINT), INT, gives=same_as_first)(name, arguments)
 
 
 def _wrapped(value: int, bits: int) -> int:
@@ -400,7 +438,7 @@ def _shift_right_unsigned(signature: Signature) -> Compute:
 
 @scalar("date + months", resolve=takes(DATE, YEAR_MONTH, gives=DATE))
 def _date_plus_months(days: int, months: int) -> int:
-    return add_months(days, months)
+    return fit_integer(add_months(days, months), 32)
 
 
 @scalar("date + days", resolve=takes(DATE, DAYS, gives=DATE))
@@ -408,27 +446,21 @@ def _date_plus_days(days: int, micros: int) -> int:
     return fit_integer(days + micros // MICROS_PER_DAY, 32)
 
 
-@scalar(
-    "timestamp + interval", resolve=takes(TIMESTAMP, DAY_TIME, STRING, gives=TIMESTAMP), zoned=True
-)
-def _timestamp_plus(micros: int, interval: int, zone: str) -> int:
+@scalar("timestamp + interval", resolve=takes(TIMESTAMP, DAY_TIME, gives=TIMESTAMP), zoned=True)
+def timestamp_plus(micros: int, interval: int, zone: str) -> int:
     """Whole days move the wall clock; the rest moves the instant."""
     days = abs(interval) // MICROS_PER_DAY * (1 if interval >= 0 else -1)
     moved = from_local(to_local(micros, zone) + days * MICROS_PER_DAY, zone) if days else micros
     return fit_integer(moved + interval - days * MICROS_PER_DAY, 64)
 
 
-@scalar(
-    "timestamp + months", resolve=takes(TIMESTAMP, YEAR_MONTH, STRING, gives=TIMESTAMP), zoned=True
-)
-def _timestamp_plus_months(micros: int, months: int, zone: str) -> int:
+@scalar("timestamp + months", resolve=takes(TIMESTAMP, YEAR_MONTH, gives=TIMESTAMP), zoned=True)
+def timestamp_plus_months(micros: int, months: int, zone: str) -> int:
     days, rest = divmod(to_local(micros, zone), MICROS_PER_DAY)
     return fit_integer(from_local(add_months(days, months) * MICROS_PER_DAY + rest, zone), 64)
 
 
-@scalar(
-    "timestamp - timestamp", resolve=takes(TIMESTAMP, TIMESTAMP, STRING, gives=DAY_TIME), zoned=True
-)
+@scalar("timestamp - timestamp", resolve=takes(TIMESTAMP, TIMESTAMP, gives=DAY_TIME), zoned=True)
 def _timestamp_difference(end: int, start: int, zone: str) -> int:
     """Days on the wall clock plus the rest, so that one day later is one day, summer or not."""
     return fit_integer(to_local(end, zone) - to_local(start, zone), 64)
@@ -436,7 +468,7 @@ def _timestamp_difference(end: int, start: int, zone: str) -> int:
 
 @scalar("date - date", resolve=takes(DATE, DATE, gives=DAYS))
 def _date_difference(end: int, start: int) -> int:
-    return (end - start) * MICROS_PER_DAY
+    return fit_integer((end - start) * MICROS_PER_DAY, 64)
 
 
 def _resolve_scaling(name: str, arguments: Sequence[Expression]) -> Signature:
@@ -459,7 +491,7 @@ def _interval_divided(signature: Signature) -> Compute:
 def _scaled(
     signature: Signature, combine: Callable[[dec.Decimal, dec.Decimal], dec.Decimal]
 ) -> Compute:
-    bits = 32 if signature.result == YEAR_MONTH else 64
+    bits = bits_of(signature.result)
 
     def compute(interval: int, factor: Any) -> int:
         if isinstance(factor, float) and not math.isfinite(factor):

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeVar
 
-from thalweg.coercion import common_type_of, converts_implicitly
+from thalweg.coercion import common_type, common_type_of, converts_implicitly
 from thalweg.errors import QueryError, did_you_mean
 from thalweg.plan.expressions import Expression, Literal
 from thalweg.types import (
@@ -24,10 +24,13 @@ from thalweg.types import (
     DOUBLE,
     INT,
     NULL,
+    SMALLINT,
     STRING,
+    TINYINT,
     ArrayType,
     StructType,
     Type,
+    array,
     is_integral,
     is_numeric,
 )
@@ -59,8 +62,9 @@ Compute = Callable[..., Any]
 class ScalarFunction:
     """A built-in. `make` builds the computation where it depends on the types.
 
-    A `zoned` function takes the session's time zone as one more argument, which
-    the binder adds, so that an expression means the same wherever it runs.
+    A `zoned` function takes the session's time zone as one more argument at the
+    end, which the binder adds, so that an expression means the same wherever it
+    runs. Its declaration speaks of the other arguments only.
     """
 
     name: str
@@ -71,11 +75,13 @@ class ScalarFunction:
 
 
 class Kind(Enum):
-    """A parameter that accepts several types as they are."""
+    """A parameter that takes several types as they are, or converts less than its type would."""
 
     ANY = "anything"
     NUMERIC = "a number"
     INTEGRAL = "an integer"
+    AT_MOST_INT = "INT"
+    STRING_ONLY = "STRING"
     ARRAY = "an array"
     STRUCT = "a struct"
     TEXT = "STRING or BINARY"
@@ -88,6 +94,10 @@ class Kind(Enum):
                 return is_numeric(type_)
             case Kind.INTEGRAL:
                 return is_integral(type_)
+            case Kind.AT_MOST_INT:
+                return type_ == INT
+            case Kind.STRING_ONLY:
+                return type_ == STRING
             case Kind.ARRAY:
                 return isinstance(type_, ArrayType)
             case Kind.STRUCT:
@@ -103,16 +113,24 @@ class Kind(Enum):
             return _NULL_BECOMES.get(self, NULL)
         if type_ == STRING and self is Kind.NUMERIC:
             return DOUBLE
-        if type_ == STRING and self is Kind.INTEGRAL:
+        if self is Kind.AT_MOST_INT and type_ in (TINYINT, SMALLINT):
             return INT
         if self is Kind.TEXT and converts_implicitly(type_, STRING):
             return STRING
         return None
 
 
-_NULL_BECOMES = {Kind.NUMERIC: DOUBLE, Kind.INTEGRAL: INT, Kind.TEXT: STRING}
+_NULL_BECOMES = {
+    Kind.NUMERIC: DOUBLE,
+    Kind.INTEGRAL: INT,
+    Kind.AT_MOST_INT: INT,
+    Kind.STRING_ONLY: STRING,
+    Kind.ARRAY: array(NULL),
+    Kind.TEXT: STRING,
+}
 
-Parameter = Type | Kind
+# A tuple takes any of its types as it is, and others as the first they convert to.
+Parameter = Type | Kind | tuple[Type, ...]
 Result = Type | Callable[[tuple[Type, ...]], Type]
 
 SCALARS: dict[str, ScalarFunction] = {}
@@ -139,17 +157,20 @@ def takes(
 
 
 def takes_common(
-    *, gives: Result, at_least: int = 2, at_most: int | None = None, strings_mix: bool = True
+    *,
+    gives: Result,
+    at_least: int = 2,
+    at_most: int | None = None,
+    meet: Callable[[Type, Type], Type | None] = common_type,
 ) -> Resolve:
-    """Resolve by converting all arguments to their common type."""
+    """Resolve by converting all arguments to the type they meet in."""
 
     def resolve(name: str, arguments: Sequence[Expression]) -> Signature:
         if len(arguments) < at_least or (at_most is not None and len(arguments) > at_most):
             raise wrong_count(name, at_least, at_most, len(arguments))
         given = [argument.type for argument in arguments]
-        common = common_type_of(given)
-        mixes_strings = common != STRING and STRING in given
-        if common is None or (mixes_strings and not strings_mix):
+        common = common_type_of(given, meet)
+        if common is None:
             listing = ", ".join(str(t) for t in given)
             raise QueryError(
                 f"{name} needs arguments of one type",
@@ -206,7 +227,16 @@ def _register(
 ) -> None:
     for name in names:
         assert name not in SCALARS, f"function {name} is declared twice"
-        SCALARS[name] = ScalarFunction(name, resolve, make, nulls, zoned)
+        resolved = _with_zone(resolve) if zoned else resolve
+        SCALARS[name] = ScalarFunction(name, resolved, make, nulls, zoned)
+
+
+def _with_zone(resolve: Resolve) -> Resolve:
+    def resolve_zoned(name: str, arguments: Sequence[Expression]) -> Signature:
+        signature = resolve(name, arguments[:-1])
+        return Signature((*signature.arguments, STRING), signature.result)
+
+    return resolve_zoned
 
 
 def literal_value(name: str, what: str, argument: Expression) -> Any:
@@ -247,11 +277,17 @@ def unknown_function(name: str, known: Sequence[str]) -> QueryError:
 
 
 def _adapted(name: str, position: int, parameter: Parameter, argument: Expression) -> Type:
-    if isinstance(parameter, Type):
-        if converts_implicitly(argument.type, parameter):
-            return parameter
-        raise wrong_type(name, position, str(parameter), argument)
-    adapted = parameter.adapt(argument.type)
+    if isinstance(parameter, Kind):
+        adapted, wanted = parameter.adapt(argument.type), parameter.value
+    else:
+        choices = parameter if isinstance(parameter, tuple) else (parameter,)
+        adapted, wanted = _first_fit(argument.type, choices), " or ".join(map(str, choices))
     if adapted is None:
-        raise wrong_type(name, position, parameter.value, argument)
+        raise wrong_type(name, position, wanted, argument)
     return adapted
+
+
+def _first_fit(type_: Type, choices: tuple[Type, ...]) -> Type | None:
+    if type_ in choices:
+        return type_
+    return next((choice for choice in choices if converts_implicitly(type_, choice)), None)

@@ -650,12 +650,13 @@ class ExpressionBinder:
     def _unit_call(self, name: str, nodes: Sequence[exp.Expr]) -> Expression:
         """`timestampadd(DAY, 1, ts)`, `datediff(HOUR, a, b)`: the unit is a bare word."""
         if len(nodes) == 3:
-            unit = Literal(value=nodes[0].name.upper(), type=STRING, span=span_of(nodes[0]))
+            word = nodes[0].name
+            unit = Literal(value=word.upper(), type=STRING, written=word, span=span_of(nodes[0]))
             target = "timestampadd" if name.endswith("add") else "timestampdiff"
             return self.call(target, (unit, *(self.bind(node) for node in nodes[1:])))
         if name in ("timestampadd", "timestampdiff"):
             raise wrong_count(name, 3, 3, len(nodes))
-        plain = "date_add" if name.endswith("add") else "datediff"
+        plain = "date_add" if name.endswith("add") else name
         return self.call(plain, self._arguments(nodes))
 
     # What is refused

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import decimal as dec
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from thalweg.connectors import OptionSpec
 from thalweg.functions.cast import caster, fit_decimal, fit_integer, to_float32
+from thalweg.functions.json_values import compact_text, expect, from_base64, number, shown
+from thalweg.functions.json_values import parse_json as parse_json
 from thalweg.functions.registry import Failure
 from thalweg.sources.base import Accepted, ReadRequest, Reject, files_of, not_null
 from thalweg.sources.csv import open_text
@@ -22,6 +21,7 @@ from thalweg.types import (
     DOUBLE,
     FLOAT,
     INTEGER_BITS,
+    MAX_PRECISION,
     STRING,
     TIMESTAMP,
     ArrayType,
@@ -45,10 +45,10 @@ def _read_file(path: Path, request: ReadRequest) -> Iterator[Accepted | Reject]:
     names = [column.name for column in request.columns]
     converts = [from_json(column.type, request.zone) for column in request.columns]
     with open_text(path, request) as text:
-        for number, line in enumerate(text, 1):
+        for line_number, line in enumerate(text, 1):
             if not line.strip():
                 continue
-            place = f"{path.name}:{number}"
+            place = f"{path.name}:{line_number}"
             try:
                 values = row_values(parse_json(line), names, converts)
                 checked = tuple(
@@ -58,20 +58,6 @@ def _read_file(path: Path, request: ReadRequest) -> Iterator[Accepted | Reject]:
                 yield Accepted(checked, place)
             except Failure as failure:
                 yield Reject.of(place, str(failure), line.rstrip("\n"))
-
-
-def parse_json(text: str) -> Any:
-    """A JSON document; numbers keep all their digits."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise Failure("the line is not UTF-8") from None
-    try:
-        return json.loads(text, parse_float=dec.Decimal)
-    except (ValueError, dec.InvalidOperation):
-        raise Failure("the line is not JSON") from None
-    except RecursionError:
-        raise Failure("the JSON is nested too deeply") from None
 
 
 def row_values(document: Any, names: list[str], converts: list[Convert]) -> list[Any]:
@@ -99,18 +85,18 @@ def from_json(type_: Type, zone: str) -> Convert:
         case ArrayType(element=element):
             inner = from_json(element, zone)
             return lambda value: tuple(
-                None if v is None else inner(v) for v in _expect(value, list, "an array")
+                None if v is None else inner(v) for v in expect(value, list, "an array")
             )
         case StructType(fields=fields):
             names = [f.name for f in fields]
             converts = [from_json(f.type, zone) for f in fields]
             return lambda value: tuple(
-                row_values(_expect(value, dict, "an object"), names, converts)
+                row_values(expect(value, dict, "an object"), names, converts)
             )
         case DecimalType():
-            return lambda value: fit_decimal(dec.Decimal(_number(value)), type_)
+            return lambda value: fit_decimal(dec.Decimal(number(value)), type_)
     if type_ == BOOLEAN:
-        return lambda value: _expect(value, bool, "true or false")
+        return lambda value: expect(value, bool, "true or false")
     if is_integral(type_):
         bits = INTEGER_BITS[type_]
         return lambda value: fit_integer(_integer(value), bits)
@@ -121,36 +107,22 @@ def from_json(type_: Type, zone: str) -> Convert:
     if type_ == STRING:
         return _text
     if type_ == BINARY:
-        return _binary
+        return from_base64
     if type_ in (DATE, TIMESTAMP):
         parse = caster(STRING, type_, zone)
-        return lambda value: parse(_expect(value, str, "a text"))
+        return lambda value: parse(expect(value, str, "a text"))
     raise Failure(f"JSON cannot hold {type_}")
 
 
-def _expect(value: Any, kind: type[Any], what: str) -> Any:
-    if not isinstance(value, kind):
-        raise Failure(f"{_shown(value)} is not {what}")
-    return value
-
-
-def _shown(value: Any) -> str:
-    return _text(value)[:60]
-
-
-def _number(value: Any) -> Any:
-    if isinstance(value, bool) or not isinstance(value, int | float | dec.Decimal):
-        raise Failure(f"{_shown(value)} is not a number")
-    return value
-
-
 def _integer(value: Any) -> int:
-    number = _number(value)
-    if isinstance(number, int):
-        return number
-    if number != number or number in (float("inf"), float("-inf")) or number != int(number):
-        raise Failure(f"{number} is not an integer")
-    return int(number)
+    given = number(value)
+    if isinstance(given, int):
+        return given
+    whole = dec.Decimal(given)
+    # Not int() before its size is known: 1e999999999 is short to write.
+    if not whole.is_finite() or whole.adjusted() > MAX_PRECISION or whole != int(whole):
+        raise Failure(f"{given} is not an integer")
+    return int(whole)
 
 
 _NAMED_NUMBERS = {
@@ -164,19 +136,10 @@ def _double(value: Any) -> float:
     if isinstance(value, str) and value in _NAMED_NUMBERS:
         return _NAMED_NUMBERS[value]
     try:
-        return float(_number(value))
+        return float(number(value))
     except OverflowError:
-        raise Failure(f"{_shown(value)} does not fit into DOUBLE") from None
+        raise Failure(f"{shown(value)} does not fit into DOUBLE") from None
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    return json.dumps(value, default=str, ensure_ascii=False, separators=(",", ":"))
-
-
-def _binary(value: Any) -> bytes:
-    try:
-        return base64.b64decode(_expect(value, str, "a text in base 64"), validate=True)
-    except binascii.Error:
-        raise Failure(f"{_shown(value)} is not base 64") from None
+    return value if isinstance(value, str) else compact_text(value)

@@ -54,9 +54,14 @@ def _read_file(path: Path, request: ReadRequest) -> Iterator[Accepted | Reject]:
         try:
             form, convert = from_arrow(schema.field(name).type, column.type, request.zone)
         except Failure:
+            given = schema.field(name).type
             raise request.error(
-                f'column "{column.name}" of {path.name} is {schema.field(name).type}, '
-                f"declared {column.type}"
+                f'column "{column.name}" of {path.name} is {given}, declared {column.type}',
+                hint=(
+                    f"declare it DOUBLE, and CAST it to {column.type} in the query"
+                    if pa.types.is_floating(given)
+                    else None
+                ),
             ) from None
         names.append(name)
         forms.append(form)

@@ -44,7 +44,7 @@ from pathlib import Path
 
 from thalweg.answers import Change
 from thalweg.catalog import Query, Stream, Table
-from thalweg.cql.script import parse_query, parse_statements
+from thalweg.cql.script import parse_query, parse_script
 from thalweg.cql.statements import CreateQuery, CreateView, Name, Statement
 from thalweg.errors import QueryError, QueryErrors, SourceText, Span
 from thalweg.functions.registry import Failure
@@ -171,8 +171,11 @@ def _bind_section(
         elif section.word == "view":
             statements = [CreateView(name, (), parse_query(source), Span(0, len(source.text)))]
         else:
-            statements, found = parse_statements(source)
-            errors += found
+            parsed = parse_script(source)
+            statements = parsed.statements
+            errors += parsed.errors
+            for broken in parsed.broken:
+                program.catalog.mark_broken(broken)
         for statement in statements:
             _apply(program, statement, source, errors)
     except QueryError as error:
@@ -299,11 +302,24 @@ def _check_plan(section: Section, program: Program) -> tuple[list[str], list[str
     return _line_complaints(f"plan {name}", section.body.splitlines(), lines), lines
 
 
-def _check_late(section: Section, program: Program, feeds: Feeds) -> tuple[list[str], list[str]]:
+def _accepting(section: Section, program: Program, feeds: Feeds) -> Accepting:
     stream = program.catalog.find(section.argument)
     if not isinstance(stream, Stream):
-        raise GoldenError(f"late {section.argument} is no stream")
-    state = accepted(stream, feeds.streams.get(stream.name, ()))
+        raise GoldenError(f"{section.word} {section.argument} is no stream")
+    return accepted(stream, feeds.streams.get(stream.name, ()))
+
+
+def _check_rejects(
+    section: Section, program: Program, feeds: Feeds
+) -> tuple[list[str], list[str]]:
+    rejects = _accepting(section, program, feeds).rejects
+    lines = [f"{reject.place.rsplit(':', 1)[-1]} | {reject.reason}" for reject in rejects]
+    return _line_complaints(f"rejects {section.argument}", section.rows, lines), lines
+
+
+def _check_late(section: Section, program: Program, feeds: Feeds) -> tuple[list[str], list[str]]:
+    state = _accepting(section, program, feeds)
+    stream = state.stream
     lines = [
         " | ".join(
             cell_text(value, column.type)

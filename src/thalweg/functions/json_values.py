@@ -21,9 +21,8 @@ _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPES = {
     **{chr(code): f"\\u{code:04X}" for code in range(0x20)},
-    **{"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"},
-    **{'"': '\\"', "\\": "\\\\"},
-}
+    "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"': '\\"', "\\": "\\\\",
+}  # fmt: skip
 _ESCAPED = str.maketrans(_ESCAPES)
 
 
