@@ -109,6 +109,9 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
     return f'did you mean "{found}"?' if found else None
 
 
+# The message of an error that only repeats another one; whoever reports errors drops it.
+BROKEN = "its declaration has an error"
+
 _LONGEST_LINE = 160
 
 

@@ -45,9 +45,9 @@ from thalweg.cql.statements import (
     Statement,
 )
 from thalweg.cql.syntax_errors import span_of
-from thalweg.errors import QueryError, QueryErrors, SourceText, Span, did_you_mean
+from thalweg.errors import BROKEN, QueryError, QueryErrors, SourceText, Span, did_you_mean
 from thalweg.functions import AGGREGATES, SCALARS
-from thalweg.plan.bind_query import BROKEN, QueryBinder
+from thalweg.plan.bind_query import QueryBinder
 from thalweg.plan.monotone import reads_stream
 from thalweg.settings import Settings, changed
 from thalweg.sinks import SINKS

@@ -65,6 +65,7 @@ from thalweg.plan.nodes import (
     UnboundedWindow,
     Window,
 )
+from thalweg.plan.text import expression_text
 from thalweg.python_values import from_python, to_python
 from thalweg.values import normal_zeros, row_key, sort_key
 
@@ -442,7 +443,7 @@ class Reference:
             signature = Signature(tuple(a.type for a in call.arguments), call.type)
             return evaluate_aggregate(function, function.make(signature), arguments, call.distinct)
         except Failure as failure:
-            self.failures.note(call.function, str(failure), ())
+            self.failures.note(expression_text(call), str(failure), ())
             return None
 
     def _user_aggregate(self, call: AggregateCall, arguments: list[Values]) -> Any:

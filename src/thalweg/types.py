@@ -196,8 +196,9 @@ def type_from_syntax(node: exp.Expr, span: Span | None) -> Type:
                 for part in node.expressions
             )
         )
-    if isinstance(node, exp.Interval) or kind == exp.DType.INTERVAL:
-        unit = node.args.get("unit") or (node.this if isinstance(node, exp.Interval) else None)
+    interval = kind if isinstance(kind, exp.Interval) else node
+    if isinstance(interval, exp.Interval) or kind == exp.DType.INTERVAL:
+        unit = interval.args.get("unit")
         text = unit.sql().upper() if isinstance(unit, exp.Expr) else ""
         if text.startswith(("YEAR", "MONTH")):
             return YEAR_MONTH

@@ -17,5 +17,7 @@ class Cql(Spark):
     class Tokenizer(Spark.Tokenizer):
         # Words that would make the library pass the rest of a statement through unread.
         COMMANDS: ClassVar[set[TokenType]] = set()
+        # A doubled quote is a quote, as in Spark.
+        STRING_ESCAPES: ClassVar[list[str]] = ["\\", "'", '"']
 
     Parser = CqlParser

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.parsers.spark import SparkParser
@@ -26,8 +26,6 @@ from thalweg.cql.windows import (
 )
 from thalweg.errors import QueryError, Span, did_you_mean
 from thalweg.units import is_unit_word, nanoseconds
-
-T = TypeVar("T")
 
 STREAM_OPERATORS = ("ISTREAM", "DSTREAM", "RSTREAM")
 WINDOW_WORDS = ("RANGE", "ROWS", "NOW", "UNBOUNDED", "TUMBLE", "HOP", "PARTITION")
@@ -60,6 +58,13 @@ class QueryParser(PointedParser):
     FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {}
     FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
         name: SparkParser.FUNCTION_PARSERS[name] for name in _SPECIAL_CALLS
+    }
+    # As the library's, but with their places in the text.
+    PRIMARY_PARSERS: ClassVar[dict[TokenType, Callable[..., Any]]] = {
+        **SparkParser.PRIMARY_PARSERS,
+        TokenType.NULL: lambda self, token: self.expression(exp.Null(), token),
+        TokenType.TRUE: lambda self, token: self.expression(exp.Boolean(this=True), token),
+        TokenType.FALSE: lambda self, token: self.expression(exp.Boolean(this=False), token),
     }
     NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
         "CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"]
@@ -355,6 +360,7 @@ class QueryParser(PointedParser):
                 or self._parse_alias(self._parse_disjunction(), explicit=True)
             )
         )
+        self._refuse_trailing_comma()
         return self.expression(exp.Group(expressions=elements), start)
 
     def _reserve(self, query: Any, clause: str, start: Token) -> Any:
@@ -382,13 +388,27 @@ class QueryParser(PointedParser):
             self._refuse('something is missing after "FROM"')
         return super()._parse_from(*args, **kwargs)
 
-    def _parse_csv(
-        self, parse_method: Callable[[], T | None], sep: TokenType = TokenType.COMMA
-    ) -> list[T]:
-        parsed = super()._parse_csv(parse_method, sep)
-        if self._prev and self._prev.token_type == sep:
+    def _refuse_trailing_comma(self) -> None:
+        """The library overlooks a comma at the end of a list."""
+        if self._prev and self._prev.token_type == TokenType.COMMA:
             self._refuse(f'something is missing after ","{self._found()}', token=self._prev)
-        return parsed
+
+    def _parse_function_args(self, alias: bool = False) -> list[exp.Expr]:
+        arguments = super()._parse_function_args(alias)
+        self._refuse_trailing_comma()
+        return arguments
+
+    def _parse_function(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        token = self._curr
+        call = super()._parse_function(*args, **kwargs)
+        if call is not None and call.meta.get("start") is None:
+            call.update_positions(token)
+        return call
+
+    def _parse_order(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        order = super()._parse_order(*args, **kwargs)
+        self._refuse_trailing_comma()
+        return order
 
     # Streams out of relations: SELECT ISTREAM …
 
@@ -396,7 +416,12 @@ class QueryParser(PointedParser):
         """`SELECT ISTREAM(a, b)`, `SELECT ISTREAM DISTINCT a` and `SELECT ISTREAM a, b`."""
         word = self._word()
         if word not in STREAM_OPERATORS or not self._starts_list(self._index + 1):
-            return super()._parse_projections()
+            select = self._prev
+            listed = super()._parse_projections()
+            self._refuse_trailing_comma()
+            if not listed[0]:
+                self._refuse("the select list is empty", token=select)
+            return listed
         token = self._curr
         self._advance()
         wrapped = self._curr.token_type == TokenType.L_PAREN and self._closes_the_list()
@@ -404,6 +429,7 @@ class QueryParser(PointedParser):
             self._advance()
         distinct = self._match(TokenType.DISTINCT)
         projections, exclude = super()._parse_projections()
+        self._refuse_trailing_comma()
         if wrapped:
             self._expect(TokenType.R_PAREN, ")")
         marker = exp.Anonymous(this=word).update_positions(token)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from thalweg.errors import QueryError
 from thalweg.functions import AGGREGATES
-from thalweg.plan.bind_expressions import has_aggregate
+from thalweg.plan.bind_calls import has_aggregate
 from thalweg.plan.expressions import (
     AggregateCall,
     Column,

@@ -27,10 +27,14 @@ class ScopeColumn:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The columns of a FROM clause, and the scope around the subquery, if any."""
+    """The columns of a FROM clause, and the scope around the subquery, if any.
+
+    `semi_joined` are the right sides of semi and anti joins: they show no columns.
+    """
 
     columns: tuple[ScopeColumn, ...] = ()
     outer: Scope | None = None
+    semi_joined: tuple[str, ...] = ()
 
     @staticmethod
     def of(schema: Schema, qualifier: str | None, owner: str | None = None) -> Scope:
@@ -44,7 +48,7 @@ class Scope:
         """The scope of a join: the columns of the left, then those of the right."""
         width = max((c.index for c in self.columns), default=-1) + 1
         moved = tuple(replace(c, index=c.index + width) for c in right.columns)
-        return Scope(self.columns + moved, self.outer)
+        return Scope(self.columns + moved, self.outer, self.semi_joined + right.semi_joined)
 
     def qualifiers(self) -> list[str]:
         return list(dict.fromkeys(c.qualifier for c in self.columns if c.qualifier))
@@ -102,6 +106,13 @@ class Scope:
         )
 
     def unknown_qualifier(self, name: str, span: Span | None) -> QueryError:
+        if name.lower() in map(str.lower, self.semi_joined):
+            return QueryError(
+                f'"{name}" is the right side of a semi join and shows no columns',
+                span,
+                detail="A semi join keeps the rows of its left side.",
+                hint="use JOIN",
+            )
         known = self.qualifiers()
         return QueryError(
             f'"{name}" is not in the FROM clause',

@@ -22,7 +22,7 @@ from thalweg.plan.expressions import (
     PythonCall,
     ScalarSubquery,
 )
-from thalweg.types import BINARY, DATE, STRING, TIMESTAMP, Type
+from thalweg.types import BINARY, DATE, STRING, TIMESTAMP, Type, is_numeric
 
 _INFIX = {
     "+", "-", "*", "/", "%", "div", "=", "<>", "<", "<=", ">", ">=", "<=>", "and", "or",
@@ -81,7 +81,7 @@ def _text(expression: Expression, quoted: bool) -> str:
         case OuterColumn(name=name):
             return f"outer.{name}" if quoted else name
         case Literal(value=value, type=type_, written=written):
-            if written is not None and not quoted:
+            if written is not None and (not quoted or is_numeric(type_)):
                 return written
             if quoted or value is None or type_ in (DATE, TIMESTAMP, BINARY):
                 return literal_text(value, type_)

@@ -46,10 +46,9 @@ from thalweg.answers import Change
 from thalweg.catalog import Query, Stream, Table
 from thalweg.cql.script import parse_query, parse_script
 from thalweg.cql.statements import CreateQuery, CreateView, Name, Statement
-from thalweg.errors import QueryError, QueryErrors, SourceText, Span
+from thalweg.errors import BROKEN, QueryError, QueryErrors, SourceText, Span
 from thalweg.functions.registry import Failure
 from thalweg.intake.accept import Accepting
-from thalweg.plan.bind_query import BROKEN
 from thalweg.plan.explain import plan_at, tree
 from thalweg.program import Program, apply
 from thalweg.testing.cells import cell_text, parse_row, split_row
@@ -59,7 +58,8 @@ from thalweg.testing.feeds import FeedRow, Feeds, accepted
 from thalweg.types import Schema
 
 _OPENING = re.compile(
-    r"(stream|table|view|query|script|feed|output|plan|late|rejects|failures|error)(?:[ \t]+(.*))?\Z"
+    r"(stream|table|view|query|script|feed|output|plan|late|rejects|failures|error)"
+    r"(?:[ \t]+(.*))?\Z"
 )
 
 
@@ -309,9 +309,7 @@ def _accepting(section: Section, program: Program, feeds: Feeds) -> Accepting:
     return accepted(stream, feeds.streams.get(stream.name, ()))
 
 
-def _check_rejects(
-    section: Section, program: Program, feeds: Feeds
-) -> tuple[list[str], list[str]]:
+def _check_rejects(section: Section, program: Program, feeds: Feeds) -> tuple[list[str], list[str]]:
     rejects = _accepting(section, program, feeds).rejects
     lines = [f"{reject.place.rsplit(':', 1)[-1]} | {reject.reason}" for reject in rejects]
     return _line_complaints(f"rejects {section.argument}", section.rows, lines), lines
