@@ -128,7 +128,7 @@ class Compiler:
 
     def _cast(self, cast: Cast) -> Evaluate:
         inner = self(cast.input)
-        convert = caster(cast.input.type, cast.type, cast.zone)
+        convert = caster(cast.input.type, cast.type, cast.zone, cast.quiet)
 
         def evaluate(row: Values, around: Surroundings) -> Any:
             value = inner(row, around)
@@ -137,8 +137,7 @@ class Compiler:
             try:
                 return convert(value)
             except Failure as failure:
-                if not cast.quiet:
-                    around.failures.note(expression_text(cast), str(failure), (value,))
+                around.failures.note(expression_text(cast), str(failure), (value,))
                 return None
 
         return evaluate

@@ -80,6 +80,10 @@ def from_python(value: Any, type_: Type) -> Any:
     if type_ in (FLOAT, DOUBLE) and isinstance(value, int | float) and not isinstance(value, bool):
         return to_float32(float(value)) if type_ == FLOAT else float(value)
     if type_ == STRING and isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise Failure("the text has half a surrogate pair") from None
         return value
     if type_ == BINARY and isinstance(value, bytes | bytearray):
         return bytes(value)

@@ -8,7 +8,8 @@ from pyspark.sql import SparkSession
 from thalweg.catalog import Catalog
 from thalweg.cql.script import parse_query
 from thalweg.errors import SourceText
-from thalweg.plan.bind_expressions import ExpressionBinder, has_aggregate
+from thalweg.plan.bind_calls import has_aggregate
+from thalweg.plan.bind_expressions import ExpressionBinder
 from thalweg.plan.expressions import Expression
 from thalweg.plan.scope import Scope
 from thalweg.plan.text import column_name

@@ -30,9 +30,7 @@ FENCE = re.compile(r"^```(\w+)[ \t]*([^\n]*)\n(.*?)^```$", re.M | re.S)
 
 def blocks(page: Path, kind: str) -> list[tuple[str, str]]:
     """(title, text) of the fenced blocks of a kind."""
-    return [
-        (title, text) for word, title, text in FENCE.findall(page.read_text()) if word == kind
-    ]
+    return [(title, text) for word, title, text in FENCE.findall(page.read_text()) if word == kind]
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "cql")], ids=lambda p: p.name)

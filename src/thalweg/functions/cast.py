@@ -68,17 +68,34 @@ _BLANKS = "".join(map(chr, range(0x21)))
 _BLANKS_AND_DELETE = _BLANKS + "\x7f"
 
 
-def caster(source: Type, target: Type, zone: str) -> Convert:
-    """The conversion of non-NULL values from `source` to `target`."""
+def caster(source: Type, target: Type, zone: str, quiet: bool = False) -> Convert:
+    """The conversion of non-NULL values from `source` to `target`.
+
+    A `quiet` one gives NULL where another fails, inside arrays and structs too.
+    """
     if source in (target, NULL):
         return _same
     match source, target:
         case ArrayType(element=a), ArrayType(element=b):
-            return _each(caster(a, b, zone))
+            return _each(caster(a, b, zone, quiet))
         case StructType(fields=a_fields), StructType(fields=b_fields):
-            return _fields(
-                [caster(a.type, b.type, zone) for a, b in zip(a_fields, b_fields, strict=True)]
-            )
+            pairs = zip(a_fields, b_fields, strict=True)
+            return _fields([caster(a.type, b.type, zone, quiet) for a, b in pairs])
+    convert = _atomic_caster(source, target, zone)
+    return _or_null(convert) if quiet else convert
+
+
+def _or_null(convert: Convert) -> Convert:
+    def attempt(value: Any) -> Any:
+        try:
+            return convert(value)
+        except Failure:
+            return None
+
+    return attempt
+
+
+def _atomic_caster(source: Type, target: Type, zone: str) -> Convert:
     if target == STRING:
         return lambda value: to_text(value, source, zone)
     if is_integral(target):

@@ -62,11 +62,15 @@ class CallBinder:
         raise NotImplementedError
 
     def bind_condition(self, node: exp.Expr, clause: str) -> Expression:
+        return self.converted(self.bind_test(node, clause), BOOLEAN)
+
+    def bind_test(self, node: exp.Expr, clause: str) -> Expression:
+        """Something that can be a condition, not yet converted to one."""
         bound = self.bind(node)
         if not converts_implicitly(bound.type, BOOLEAN):
             noun = "conditions" if clause in ("AND", "OR") else "a condition"
             raise QueryError(f"{clause} needs {noun}, not a value of type {bound.type}", bound.span)
-        return self.converted(bound, BOOLEAN)
+        return bound
 
     def call(self, name: str, arguments: Sequence[Expression]) -> Expression:
         """A built-in applied to bound arguments, with the conversions it needs."""

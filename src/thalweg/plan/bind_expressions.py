@@ -109,7 +109,7 @@ class ExpressionBinder(CallBinder):
     def _binary(self, symbol: str, node: exp.Expr) -> Expression:
         if symbol in ("and", "or"):
             sides = (node.this, node.expression)
-            return self.call(symbol, [self.bind_condition(s, symbol.upper()) for s in sides])
+            return self.call(symbol, [self.bind_test(side, symbol.upper()) for side in sides])
         left, right = self.bind(node.this), self.bind(node.expression)
         if symbol in ("+", "-", "*", "/"):
             temporal = self._temporal(symbol, left, right)
@@ -336,7 +336,7 @@ class ExpressionBinder(CallBinder):
         branches: list[Expression] = []
         for branch in node.args["ifs"]:
             if subject is None:
-                branches.append(self.bind_condition(branch.this, "WHEN"))
+                branches.append(self.bind_test(branch.this, "WHEN"))
             else:
                 branches.append(self.call("=", (subject, self.bind(branch.this))))
             branches.append(self.bind(branch.args["true"]))

@@ -9,8 +9,14 @@ from typing import Any
 
 from thalweg.connectors import OptionSpec
 from thalweg.functions.cast import caster, fit_decimal, fit_integer, to_float32
-from thalweg.functions.json_values import compact_text, expect, from_base64, number, shown
-from thalweg.functions.json_values import parse_json as parse_json
+from thalweg.functions.json_values import (
+    compact_text,
+    expect,
+    from_base64,
+    number,
+    parse_json,
+    shown,
+)
 from thalweg.functions.registry import Failure
 from thalweg.sources.base import Accepted, ReadRequest, Reject, files_of, not_null
 from thalweg.sources.csv import open_text

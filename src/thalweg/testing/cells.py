@@ -11,9 +11,10 @@ import json
 from typing import Any
 
 from thalweg.functions.cast import caster, to_text
+from thalweg.functions.json_values import parse_json
 from thalweg.functions.registry import Failure
 from thalweg.sinks.jsonl import json_text
-from thalweg.sources.jsonl import from_json, parse_json
+from thalweg.sources.jsonl import from_json
 from thalweg.types import BINARY, STRING, ArrayType, Schema, StructType, Type
 
 
