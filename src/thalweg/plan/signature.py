@@ -12,8 +12,8 @@ from dataclasses import fields
 from enum import Enum
 from typing import Any
 
-from thalweg.plan.expressions import Call, Expression
-from thalweg.plan.nodes import JoinGraph, KeyClass, Plan, SortKey
+from thalweg.plan.expressions import Call, Column, Expression, conjuncts
+from thalweg.plan.nodes import Filter, JoinGraph, KeyClass, Plan, Project, SortKey
 from thalweg.types import Type
 from thalweg.values import sort_key
 
@@ -21,7 +21,7 @@ _COMMUTATIVE = {"and", "or", "=", "<=>", "<>", "+", "*", "&", "|", "^"}
 _MIRRORED = {">": "<", ">=": "<="}
 
 # Fields that people see and computations do not.
-_FOR_PEOPLE = {"span", "names", "key_names", "call_names", "fields", "written", "implicit"}
+_FOR_PEOPLE = {"names", "key_names", "call_names", "fields"}
 
 
 def signature(plan: Plan) -> str:
@@ -30,8 +30,14 @@ def signature(plan: Plan) -> str:
 
 
 def _of_plan(plan: Plan) -> tuple[Any, ...]:
+    if isinstance(plan, Filter):
+        return _of_filters(plan)
+    if isinstance(plan, Project) and _only_renames(plan):
+        return _of_plan(plan.input)
     parts = [
-        (f.name, _of(getattr(plan, f.name))) for f in fields(plan) if f.name not in _FOR_PEOPLE
+        (f.name, _of(getattr(plan, f.name)))
+        for f in fields(plan)
+        if f.compare and f.name not in _FOR_PEOPLE
     ]
     if isinstance(plan, JoinGraph):
         parts = [
@@ -39,6 +45,21 @@ def _of_plan(plan: Plan) -> tuple[Any, ...]:
             for name, value in parts
         ]
     return (type(plan).__name__, *parts)
+
+
+def _of_filters(plan: Plan) -> tuple[Any, ...]:
+    """Filters on filters: all predicates, in whatever order they stand."""
+    predicates: list[Any] = []
+    while isinstance(plan, Filter):
+        predicates += [_of(part) for part in conjuncts(plan.predicate)]
+        plan = plan.input
+    return ("Filter", tuple(sorted(predicates, key=repr)), _of_plan(plan))
+
+
+def _only_renames(plan: Project) -> bool:
+    return len(plan.outputs) == len(plan.input.schema) and all(
+        isinstance(output, Column) and output.index == i for i, output in enumerate(plan.outputs)
+    )
 
 
 def _of(value: Any) -> Any:
