@@ -25,6 +25,16 @@ from itertools import chain, pairwise
 from typing import Any
 
 from thalweg.answers import Change
+from thalweg.bags import (
+    Row,
+    by_value,
+    distinct,
+    net_difference,
+    paired,
+    stamped,
+    top_order,
+    value_order,
+)
 from thalweg.evaluate import Compiler, Evaluate, Failures, Surroundings, describe_exception
 from thalweg.functions import AGGREGATES, Failure, Signature
 from thalweg.functions.aggregates import evaluate_aggregate
@@ -57,7 +67,6 @@ from thalweg.plan.nodes import (
     SetOperation,
     SingleRow,
     SlideWindow,
-    SortKey,
     StreamOperator,
     StreamScan,
     TableScan,
@@ -72,14 +81,6 @@ from thalweg.values import normal_zeros, row_key, sort_key
 Values = tuple[Any, ...]
 # Instants are 64-bit numbers of ticks.
 END_OF_TIME = 2**63 - 1
-# A row's place in the total order Σ: one part per base row, in the order of FROM.
-Order = tuple[tuple[Any, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    values: Values
-    order: Order = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +172,7 @@ class Reference:
             case QueryScan(plan=inner, scale=scale):
                 for element in self.stream(inner):
                     time = element.time * scale
-                    yield Element(time, Row(element.row.values, _stamped(time, element.row.order)))
+                    yield Element(time, Row(element.row.values, stamped(time, element.row.order)))
             case Filter(input=source, predicate=predicate):
                 for element in self.stream(source):
                     if self._is_true(predicate, element.row.values):
@@ -183,14 +184,14 @@ class Reference:
             case Rstream(input=source):
                 for now in sorted(self.evaluations(source)):
                     for row in self.relation(source, now):
-                        yield Element(now, Row(row.values, _stamped(now, row.order)))
+                        yield Element(now, Row(row.values, stamped(now, row.order)))
             case Istream(input=source) | Dstream(input=source):
                 before: list[Row] = []
                 for now in sorted(self.changes(source)):
                     after = self.relation(source, now)
                     entered, left = net_difference(after, before)
                     for row in entered if isinstance(plan, Istream) else left:
-                        yield Element(now, Row(row.values, _stamped(now, row.order)))
+                        yield Element(now, Row(row.values, stamped(now, row.order)))
                     before = after
             case _:
                 raise AssertionError(f"{type(plan).__name__} is not a stream")
@@ -294,7 +295,7 @@ class Reference:
             case Aggregate():
                 return self._aggregate(plan, now, outer)
             case Distinct(input=source):
-                return _by_value(_distinct(self.relation(source, now, outer)))
+                return by_value(distinct(self.relation(source, now, outer)))
             case SetOperation():
                 return self._set_operation(plan, now, outer)
             case Top(input=source, keys=keys, limit=limit, offset=offset):
@@ -359,7 +360,7 @@ class Reference:
             ready = [test.passes for test in waiting if test.last_column < width]
             waiting = [test for test in waiting if test.last_column >= width]
             rows = self.relation(member, now, outer)
-            pairs = (_paired(left, right) for left in combined for right in rows)
+            pairs = (paired(left, right) for left in combined for right in rows)
             combined = [pair for pair in pairs if all(passes(pair.values) for passes in ready)]
         return combined
 
@@ -398,11 +399,11 @@ class Reference:
         for a in left:
             partners = [i for i, b in enumerate(right) if outcome(a, b)]
             matched_right.update(partners)
-            result += [_paired(a, right[i]) for i in partners]
+            result += [paired(a, right[i]) for i in partners]
             if not partners and plan.kind in (JoinKind.LEFT, JoinKind.FULL):
-                result.append(_paired(a, no_right))
+                result.append(paired(a, no_right))
         if plan.kind in (JoinKind.RIGHT, JoinKind.FULL):
-            result += [_paired(no_left, b) for i, b in enumerate(right) if i not in matched_right]
+            result += [paired(no_left, b) for i, b in enumerate(right) if i not in matched_right]
         return result
 
     def _join_graph(self, plan: JoinGraph, now: int, outer: Values | None) -> list[Row]:
@@ -425,7 +426,7 @@ class Reference:
         return [
             Row(
                 keys + tuple(self._aggregated(call, rows, now, outer) for call in plan.calls),
-                _value_order(keys),
+                value_order(keys),
             )
             for keys, rows in groups.values()
         ]
@@ -464,12 +465,12 @@ class Reference:
         right = self.relation(plan.right, now, outer)
         if plan.kind is SetKind.UNION:
             both = left + right
-            return both if plan.all else _by_value(_distinct(both))
+            return both if plan.all else by_value(distinct(both))
         counts = Counter(row_key(row.values) for row in right)
         if not plan.all:
             present = plan.kind is SetKind.INTERSECT
-            kept = [r for r in _distinct(left) if (counts[row_key(r.values)] > 0) is present]
-            return _by_value(kept)
+            kept = [r for r in distinct(left) if (counts[row_key(r.values)] > 0) is present]
+            return by_value(kept)
         kept = []
         for row in left:
             key = row_key(row.values)
@@ -477,7 +478,7 @@ class Reference:
             counts[key] -= matched
             if matched is (plan.kind is SetKind.INTERSECT):
                 kept.append(row)
-        return _by_value(kept)
+        return by_value(kept)
 
     # Expressions
 
@@ -525,95 +526,14 @@ def _columns_equal(a: int, b: int, values: Values) -> bool:
     return values[a] is not None and sort_key(values[a]) == sort_key(values[b])
 
 
-def net_difference(after: list[Row], before: list[Row]) -> tuple[list[Row], list[Row]]:
-    """What entered and what left a bag, equal rows cancelled.
-
-    Of equal rows that entered, those latest in Σ remain; which copy it is shows
-    only in the order of a derived stream.
-    """
-    entered = _without(after, before)
-    left = _without(before, after)
-    gone = Counter(row_key(row.values) for row in left)
-    come = Counter(row_key(row.values) for row in entered)
-    return _uncancelled(entered, gone), _uncancelled(left, come)
-
-
-def _without(rows: list[Row], others: list[Row]) -> list[Row]:
-    """Bag difference of rows with their place in Σ."""
-    counts = Counter((row_key(row.values), row.order) for row in others)
-    kept = []
-    for row in rows:
-        key = (row_key(row.values), row.order)
-        if counts[key] > 0:
-            counts[key] -= 1
-        else:
-            kept.append(row)
-    return kept
-
-
-def _uncancelled(rows: list[Row], opposite: Counter[Values]) -> list[Row]:
-    kept = []
-    for row in sorted(rows, key=lambda row: row.order):
-        key = row_key(row.values)
-        if opposite[key] > 0:
-            opposite[key] -= 1
-        else:
-            kept.append(row)
-    return kept
-
-
 def _place(element: Element) -> tuple[Any, ...]:
     """Time, then Σ of the base rows, and last the values: a total order but for equal rows."""
-    return element.time, element.row.order, _value_order(element.row.values)
+    return element.time, element.row.order, value_order(element.row.values)
 
 
 def _in_time(instants: set[int]) -> set[int]:
     """Instants up to the end of time: what would change later stays."""
     return {now for now in instants if now <= END_OF_TIME}
-
-
-def _stamped(time: int, order: Order) -> Order:
-    return ((0, time), *order)
-
-
-def _paired(left: Row, right: Row) -> Row:
-    return Row(left.values + right.values, left.order + right.order)
-
-
-def _distinct(rows: list[Row]) -> list[Row]:
-    return list({row_key(row.values): row for row in rows}.values())
-
-
-def _by_value(rows: list[Row]) -> list[Row]:
-    """Rows that stand for no single base row are ordered by their values."""
-    values = (normal_zeros(row.values) for row in rows)
-    return [Row(row, _value_order(row)) for row in values]
-
-
-def _value_order(values: Values) -> Order:
-    """A place in Σ by values. Kinds come first: a UNION may mix rows of different columns."""
-    return ((1, *((type(value).__name__, sort_key(value)) for value in values)),)
-
-
-def top_order(values: Values, keys: tuple[SortKey, ...]) -> tuple[Any, ...]:
-    """The order in which ORDER BY … LIMIT takes rows."""
-    return (*(_directed(values[key.column], key) for key in keys), row_key(values))
-
-
-@dataclass(frozen=True, slots=True)
-class _Descending:
-    key: tuple[Any, ...]
-
-    def __lt__(self, other: _Descending) -> bool:
-        return other.key < self.key
-
-
-def _directed(value: Any, key: SortKey) -> tuple[Any, ...]:
-    null_rank = 0 if key.nulls_first else 2
-    if value is None:
-        return (null_rank,)
-    inner = sort_key(value)
-    return (1, _Descending(inner) if key.descending else inner)
 
 
 def _inner_members(plan: Plan) -> list[Plan]:

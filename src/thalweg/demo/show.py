@@ -18,12 +18,13 @@ from rich.table import Table
 from rich.text import Text
 
 from thalweg.answers import Change
+from thalweg.bags import top_order
 from thalweg.catalog import Query
 from thalweg.errors import SourceText
 from thalweg.functions.cast import to_text
 from thalweg.plan.nodes import Top
 from thalweg.program import Program, bind_script, load_python
-from thalweg.reference import Reference, top_order
+from thalweg.reference import Reference
 from thalweg.run import RunReport, read_inputs
 from thalweg.sinks.console import instant_text
 

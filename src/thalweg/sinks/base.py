@@ -72,3 +72,28 @@ class WholeFile:
 
     def discard(self) -> None:
         self.partial.unlink(missing_ok=True)
+
+
+class TextLines:
+    """A file of lines, written whole."""
+
+    def __init__(self, request: SinkRequest) -> None:
+        assert request.path is not None, "a file sink has a path"
+        self.types = [column.type for column in request.columns]
+        self.zone = request.zone
+        self._whole = WholeFile(request.path)
+        try:
+            self._file = self._whole.partial.open("w", encoding="utf-8", newline="")
+        except OSError as error:
+            raise QueryError(f"cannot write {request.path}: {error.strerror}") from None
+
+    def line(self, text: str) -> None:
+        self._file.write(text + "\n")
+
+    def close(self) -> None:
+        self._file.close()
+        self._whole.publish()
+
+    def discard(self) -> None:
+        self._file.close()
+        self._whole.discard()

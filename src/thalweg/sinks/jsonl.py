@@ -9,10 +9,9 @@ from typing import Any
 
 from thalweg.answers import Change, record_names
 from thalweg.connectors import OptionSpec
-from thalweg.errors import QueryError
 from thalweg.functions.calendar import to_local
 from thalweg.functions.cast import date_text, timestamp_text, to_text
-from thalweg.sinks.base import SinkRequest, WholeFile
+from thalweg.sinks.base import SinkRequest, TextLines
 from thalweg.types import (
     BINARY,
     DATE,
@@ -29,36 +28,19 @@ from thalweg.types import (
 OPTIONS: dict[str, OptionSpec] = {}
 
 
-class JsonLines:
+class JsonLines(TextLines):
     def __init__(self, request: SinkRequest) -> None:
-        assert request.path is not None, "a file sink has a path"
-        self._whole = WholeFile(request.path)
-        self._names = [
-            json.dumps(name, ensure_ascii=False) for name in record_names(request.columns)
-        ]
-        self._types = [column.type for column in request.columns]
-        self._zone = request.zone
-        try:
-            self._file = self._whole.partial.open("w", encoding="utf-8")
-        except OSError as error:
-            raise QueryError(f"cannot write {request.path}: {error.strerror}") from None
+        super().__init__(request)
+        self._names = [one_line(name) for name in record_names(request.columns)]
 
     def write(self, change: Change) -> None:
         values = (
-            json_text(value, type_, self._zone)
-            for value, type_ in zip(change.values, self._types, strict=True)
+            json_text(value, type_, self.zone)
+            for value, type_ in zip(change.values, self.types, strict=True)
         )
         cells = (str(change.time), f'"{change.sign}"', *values)
         pairs = (f"{name}: {cell}" for name, cell in zip(self._names, cells, strict=True))
-        self._file.write("{" + ", ".join(pairs) + "}\n")
-
-    def close(self) -> None:
-        self._file.close()
-        self._whole.publish()
-
-    def discard(self) -> None:
-        self._file.close()
-        self._whole.discard()
+        self.line("{" + ", ".join(pairs) + "}")
 
 
 def open_sink(request: SinkRequest) -> JsonLines:
