@@ -37,7 +37,14 @@ from thalweg.bags import (
     top_order,
     value_order,
 )
-from thalweg.evaluate import Compiler, Evaluate, Failures, Surroundings, describe_exception
+from thalweg.evaluate import (
+    Compiler,
+    Evaluate,
+    Failures,
+    LoadPython,
+    Surroundings,
+    describe_exception,
+)
 from thalweg.functions import AGGREGATES, Failure, Signature
 from thalweg.functions.aggregates import evaluate_aggregate
 from thalweg.intake.accept import Arrival
@@ -462,28 +469,7 @@ class Reference:
         if call.where is not None:
             rows = [row for row in rows if self._is_true(call.where, row, now, outer)]
         arguments = [self._values(call.arguments, row, now, outer) for row in rows]
-        try:
-            if call.path is not None:
-                return self._user_aggregate(call, arguments)
-            function = AGGREGATES[call.function]
-            signature = Signature(tuple(a.type for a in call.arguments), call.type)
-            return evaluate_aggregate(function, function.make(signature), arguments, call.distinct)
-        except Failure as failure:
-            self.failures.note(expression_text(call), str(failure), ())
-            return None
-
-    def _user_aggregate(self, call: AggregateCall, arguments: list[Values]) -> Any:
-        assert call.path is not None, "a user's aggregate has a path"
-        if call.distinct:
-            arguments = list({row_key(values): values for values in arguments}.values())
-        types = [argument.type for argument in call.arguments]
-        try:
-            state = self._load_python(call.path)()
-            for values in sorted(arguments, key=row_key):
-                state.add(*map(to_python, values, types))
-            return from_python(state.result(), call.type)
-        except Exception as error:
-            raise Failure(describe_exception(error)) from None
+        return group_value(call, arguments, self._load_python, self.failures)
 
     def _set_operation(self, plan: SetOperation, now: int, outer: Values | None) -> list[Row]:
         left = self.relation(plan.left, now, outer)
@@ -535,6 +521,36 @@ class Reference:
             return [r.values for r in self.relation(plan, now, row if correlated else None)]
 
         return Surroundings(outer, rows_of, self.failures)
+
+
+def group_value(
+    call: AggregateCall, arguments: list[Values], load_python: LoadPython, failures: Failures
+) -> Any:
+    """An aggregate on the argument rows of a group."""
+    try:
+        if call.path is not None:
+            return _user_aggregate(call, call.path, arguments, load_python)
+        function = AGGREGATES[call.function]
+        signature = Signature(tuple(a.type for a in call.arguments), call.type)
+        return evaluate_aggregate(function, function.make(signature), arguments, call.distinct)
+    except Failure as failure:
+        failures.note(expression_text(call), str(failure), ())
+        return None
+
+
+def _user_aggregate(
+    call: AggregateCall, path: str, arguments: list[Values], load_python: LoadPython
+) -> Any:
+    if call.distinct:
+        arguments = list({row_key(values): values for values in arguments}.values())
+    types = [argument.type for argument in call.arguments]
+    try:
+        state = load_python(path)()
+        for values in sorted(arguments, key=row_key):
+            state.add(*map(to_python, values, types))
+        return from_python(state.result(), call.type)
+    except Exception as error:
+        raise Failure(describe_exception(error)) from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,11 +33,27 @@ ALLOWED = {
     "sources": {"catalog", "coercion", "connectors", "functions"},
     "intake": {"catalog", "sources"},
     "reference": LANGUAGE | RUNNING | {"bags"},
+    "vector": {"evaluate", "plan"},
+    "kernels": set(),
+    "operators": {
+        "answers",
+        "bags",
+        "evaluate",
+        "functions",
+        "kernels",
+        "plan",
+        "reference",
+        "vector",
+    },
+    "dataflow": {"answers", "evaluate", "operators", "plan", "reference", "vector"},
+    "local": {"answers", "catalog", "dataflow", "intake", "operators", "vector"},
     "sinks": {"answers", "catalog", "connectors", "functions"},
     "program": LANGUAGE | {"connectors", "sources", "sinks"},
     "run": {"answers", "catalog", "intake", "program", "reference", "sinks", "sources"},
     "demo": LANGUAGE | {"answers", "bags", "program", "reference", "run", "sinks"},
-    "testing": LANGUAGE | RUNNING | {"optimize", "program", "reference", "sinks"},
+    "testing": LANGUAGE
+    | RUNNING
+    | {"dataflow", "local", "optimize", "program", "reference", "sinks"},
     "cli": LANGUAGE | {"demo", "program", "run", "testing"},
 }
 

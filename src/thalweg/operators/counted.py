@@ -1,0 +1,36 @@
+"""Operators that need only know how often each row is in their inputs."""
+
+from __future__ import annotations
+
+from thalweg.operators.base import Moment
+from thalweg.operators.counts import Combine, CountedRows, as_relation, as_stream
+from thalweg.operators.delta import Delta
+from thalweg.types import Schema
+
+
+class CountedRun:
+    """DISTINCT, EXCEPT, INTERSECT, semi-joins and anti-joins, by their rule of counting."""
+
+    def __init__(self, schema: Schema, inputs: int, combine: Combine) -> None:
+        self._schema = schema
+        self._rows = CountedRows(schema, inputs)
+        self._combine = combine
+
+    def step(self, inputs: tuple[Delta, ...], moment: Moment) -> Delta:
+        for which, delta in enumerate(inputs):
+            self._rows.add(which, delta)
+        return as_relation(self._rows.steps(moment.frontier, self._combine), self._schema)
+
+
+class StreamOperatorRun:
+    """ISTREAM and DSTREAM."""
+
+    def __init__(self, schema: Schema, entering: bool) -> None:
+        self._schema = schema
+        self._rows = CountedRows(schema, 1)
+        self._entering = entering
+
+    def step(self, inputs: tuple[Delta, ...], moment: Moment) -> Delta:
+        self._rows.add(0, inputs[0])
+        steps = self._rows.steps(moment.frontier, lambda count: count)
+        return as_stream(steps, self._schema, self._entering)
