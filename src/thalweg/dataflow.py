@@ -16,18 +16,21 @@ import numpy as np
 
 from thalweg.answers import Change
 from thalweg.evaluate import Compiler, Failures
-from thalweg.operators.aggregate import AggregateRun
+from thalweg.operators.aggregate_defined import DefinedAggregateRun
+from thalweg.operators.aggregate_final import FinalAggregateRun
+from thalweg.operators.aggregate_partial import PartialAggregateRun
+from thalweg.operators.aggregate_sums import sums_of
 from thalweg.operators.answer import RelationAnswerRun, StreamAnswerRun
 from thalweg.operators.base import Moment, Operator
 from thalweg.operators.by_definition import ByDefinitionRun, Leaf
 from thalweg.operators.counted import CountedRun, StreamOperatorRun
 from thalweg.operators.delta import BEFORE_TIME, FOREVER, Delta
 from thalweg.operators.join import JoinRun
-from thalweg.operators.leaves import StreamRun, TableRun
+from thalweg.operators.leaves import ReceivedRun, StreamRun, TableRun
 from thalweg.operators.stateless import BeginRun, FilterRun, ProjectRun, RescaleRun, UnionRun
 from thalweg.operators.top import TopRun
 from thalweg.operators.windows import RowsWindowRun, TimeWindowRun
-from thalweg.plan.expressions import Call, Column, Expression, Literal, conjuncts
+from thalweg.plan.expressions import AggregateCall, Call, Column, Expression, Literal, conjuncts
 from thalweg.plan.nodes import (
     Aggregate,
     Distinct,
@@ -42,7 +45,6 @@ from thalweg.plan.nodes import (
     Project,
     QueryScan,
     RowsWindow,
-    Rstream,
     SetKind,
     SetOperation,
     SingleRow,
@@ -52,6 +54,15 @@ from thalweg.plan.nodes import (
     Top,
     Window,
 )
+from thalweg.plan.placed import (
+    Exchange,
+    FinalAggregate,
+    PartialAggregate,
+    Received,
+    adds_up,
+    is_fixed,
+    is_local,
+)
 from thalweg.reference import group_value
 from thalweg.types import BOOLEAN, Schema
 from thalweg.vector.evaluate import VectorCompiler
@@ -59,23 +70,39 @@ from thalweg.vector.evaluate import VectorCompiler
 Values = tuple[Any, ...]
 
 
+# What feeds a leaf: the name of a source stream, or the number of an exchange.
+Origin = str | int
+
+
 @dataclass(frozen=True)
 class Node:
     """An operator, the nodes it reads with the length of their tick in its own, and the
-    source streams below with the length of their unit."""
+    source streams below with the length of their unit. A leaf has an origin instead."""
 
     operator: Operator
     inputs: tuple[int, ...]
     scales: tuple[int, ...]
     sources: tuple[tuple[str, int], ...]
-    schema: Schema
-    is_leaf: bool = False
+    origin: Origin | None = None
+    tick: int = 1
+
+
+@dataclass(frozen=True)
+class Stepped:
+    """What came of a step: records of queries, changes for exchanges and how far each is."""
+
+    answers: Mapping[str, list[Change]]
+    sent: Mapping[int, Delta]
+    reached: Mapping[Origin, int]
 
 
 class Dataflow:
+    """Queries, and fragments that exchanges send on."""
+
     def __init__(
         self,
-        plans: Mapping[str, Plan],
+        queries: Mapping[str, Plan],
+        exchanges: Sequence[Exchange],
         ranks: Mapping[str, int],
         tables: Mapping[str, Sequence[Values]],
         load_python: Callable[[str], Any],
@@ -87,48 +114,51 @@ class Dataflow:
         self._compiler = VectorCompiler(self._scalar, self.failures)
         self._nodes: list[Node] = []
         self._known: dict[Any, int] = {}
-        self._firsts: dict[str, int] = {}
-        self._answers = {name: self._answer(plan) for name, plan in plans.items()}
+        self._answers = {name: self._answer(plan) for name, plan in queries.items()}
+        self._sent = {
+            exchange.number: self._ordered(exchange.plan)
+            if exchange.plan.is_stream
+            else self._node(exchange.plan)
+            for exchange in exchanges
+        }
 
     # One step
 
     def step(
-        self, arrivals: Mapping[str, Delta], promises: Mapping[str, int]
-    ) -> dict[str, list[Change]]:
-        """Rows that came and how far each stream is promised, in the streams' own units."""
-        for name, delta in arrivals.items():
-            if len(delta):
-                first = int(delta.start.min())
-                self._firsts[name] = min(first, self._firsts.get(name, first))
+        self,
+        arrivals: Mapping[Origin, Delta],
+        promises: Mapping[Origin, int],
+        firsts: Mapping[str, int],
+    ) -> Stepped:
+        """Rows that came, how far each origin is promised, and the first instants of streams.
+
+        All are in the units of their streams and fragments.
+        """
         frontiers: list[int] = []
         outputs: list[Delta] = []
         for node in self._nodes:
-            inputs = tuple(outputs[i] for i in node.inputs)
-            if node.is_leaf:
-                name, scale = node.sources[0] if node.sources else ("", 1)
-                reached = [_scaled(promises[name], scale) if node.sources else FOREVER]
-                inputs = (arrivals[name],) if name in arrivals else ()
+            inputs: tuple[Delta, ...]
+            if node.origin is not None:
+                inputs = (arrivals[node.origin],) if node.origin in arrivals else ()
+                reached = [_scaled(promises[node.origin], node.tick)]
             else:
+                inputs = tuple(outputs[i] for i in node.inputs)
                 reached = [
                     _scaled(frontiers[i], scale)
                     for i, scale in zip(node.inputs, node.scales, strict=True)
                 ]
             frontier = min(reached, default=FOREVER)
-            moment = self._moment(node, frontier, tuple(reached))
-            frontiers.append(moment.frontier)
-            outputs.append(node.operator.step(inputs, moment))
-        return {name: self._changes(index, outputs) for name, index in self._answers.items()}
+            frontiers.append(frontier)
+            outputs.append(
+                node.operator.step(inputs, _moment(node, frontier, tuple(reached), firsts))
+            )
+        return Stepped(
+            {name: self._changes(index) for name, index in self._answers.items()},
+            {number: outputs[index] for number, index in self._sent.items()},
+            {number: frontiers[index] for number, index in self._sent.items()},
+        )
 
-    def _moment(self, node: Node, frontier: int, reached: tuple[int, ...]) -> Moment:
-        firsts, begins = {}, []
-        for name, scale in node.sources:
-            first = self._firsts.get(name)
-            if first is not None and first * scale < frontier:
-                firsts[name] = first
-                begins.append(first * scale)
-        return Moment(frontier, reached, firsts, min(begins, default=None))
-
-    def _changes(self, index: int, outputs: list[Delta]) -> list[Change]:
+    def _changes(self, index: int) -> list[Change]:
         operator = self._nodes[index].operator
         assert isinstance(operator, RelationAnswerRun | StreamAnswerRun), "an answer is last"
         return operator.changes()
@@ -147,7 +177,17 @@ class Dataflow:
         for i, scale in zip(inputs, scales, strict=True):
             for name, factor in self._nodes[i].sources:
                 sources[name] = factor * scale
-        self._nodes.append(Node(operator, inputs, scales, tuple(sources.items()), schema))
+        self._nodes.append(Node(operator, inputs, scales, tuple(sources.items())))
+        return len(self._nodes) - 1
+
+    def _leaf(
+        self,
+        operator: Operator,
+        origin: Origin | None,
+        tick: int,
+        sources: tuple[tuple[str, int], ...],
+    ) -> int:
+        self._nodes.append(Node(operator, (), (), sources, origin, tick))
         return len(self._nodes) - 1
 
     def _answer(self, plan: Plan) -> int:
@@ -175,21 +215,15 @@ class Dataflow:
         return self._known[key]
 
     def _made(self, plan: Plan) -> int:
-        if _needs_definition(plan):
+        if not is_local(plan):
             return self._by_definition(plan)
         match plan:
             case StreamScan(name=name, columns=columns, scale=scale):
-                self._nodes.append(
-                    Node(
-                        StreamRun(columns, plan.schema, scale),
-                        (),
-                        (),
-                        ((name, scale),),
-                        plan.schema,
-                        is_leaf=True,
-                    )
-                )
-                return len(self._nodes) - 1
+                scan = StreamRun(columns, plan.schema, scale)
+                return self._leaf(scan, name, scale, ((name, scale),))
+            case Received(number=number, origins=origins):
+                sources = tuple((name, scale) for name, scale, _ in origins)
+                return self._leaf(ReceivedRun(plan.schema), number, 1, sources)
             case TableScan(name=name, columns=columns):
                 rows = [tuple(row[i] for i in columns) for row in self._tables[name]]
                 return self._constant(rows, plan.schema)
@@ -217,6 +251,18 @@ class Dataflow:
                 return self._join(plan)
             case Aggregate(input=source):
                 return self._aggregate(plan, source)
+            case PartialAggregate(input=source, aggregate=whole):
+                sums = sums_of(whole, self.failures)
+                assert sums is not None, "only sums are computed in parts"
+                part = PartialAggregateRun(
+                    whole, sums, plan.schema, self._compiler, adds_up(source)
+                )
+                return self._add(part, (self._node(source),), plan.schema)
+            case FinalAggregate(input=source, aggregate=whole):
+                sums = sums_of(whole, self.failures)
+                assert sums is not None, "only sums are computed in parts"
+                final = FinalAggregateRun(whole, sums, always_there=False)
+                return self._add(final, (self._node(source),), plan.schema)
             case Distinct(input=source):
                 return self._counted((self._node(source),), _present, plan.schema)
             case SetOperation():
@@ -230,7 +276,7 @@ class Dataflow:
 
     def _ordered(self, plan: Plan) -> int:
         """The operator of a stream whose elements have their place in Σ."""
-        if isinstance(plan, StreamScan):
+        if isinstance(plan, StreamScan | Received):
             return self._node(plan)
         key = ("ordered", plan)
         if key in self._known:
@@ -251,21 +297,24 @@ class Dataflow:
         return index
 
     def _constant(self, rows: list[Values], schema: Schema) -> int:
-        self._nodes.append(Node(TableRun(rows, schema), (), (), (), schema, is_leaf=True))
-        return len(self._nodes) - 1
+        return self._leaf(TableRun(rows, schema), None, 1, ())
 
     def _project(self, index: int, outputs: tuple[Expression, ...], schema: Schema) -> int:
         return self._add(ProjectRun(outputs, schema, self._compiler), (index,), schema)
 
     def _aggregate(self, plan: Aggregate, source: Plan) -> int:
-        run = AggregateRun(
-            plan,
-            self._compiler,
-            self.failures,
-            lambda call, rows: group_value(call, rows, self._scalar.load_python, self.failures),
-            not any(isinstance(node, StreamScan | QueryScan) for node in source.walk()),
-        )
-        return self._add(run, (self._node(source),), plan.schema)
+        always = is_fixed(source)
+        sums = sums_of(plan, self.failures)
+        if sums is not None:
+            part = PartialAggregate(source, plan, sums.width)
+            run = FinalAggregateRun(plan, sums, always)
+            return self._add(run, (self._node(part),), plan.schema)
+
+        def define(call: AggregateCall, rows: list[Values]) -> Any:
+            return group_value(call, rows, self._scalar.load_python, self.failures)
+
+        defined = DefinedAggregateRun(plan, self._compiler, define, always)
+        return self._add(defined, (self._node(source),), plan.schema)
 
     def _counted(self, inputs: tuple[int, ...], combine: Any, schema: Schema) -> int:
         return self._add(CountedRun(schema, len(inputs), combine), inputs, schema)
@@ -317,14 +366,31 @@ class Dataflow:
         leaves, indexes, scales, orders = [], [], [], []
         for node, scale in found.values():
             index = self._ordered(node)
-            rank = self._ranks.get(node.name, 0) if isinstance(node, StreamScan) else None
-            leaves.append(Leaf(node, rank, scale))
+            leaves.append(Leaf(node, self._rank(node), scale))
             indexes.append(index)
             scales.append(scale)
             below = self._nodes[index].operator
             orders.append(below if isinstance(below, ByDefinitionRun) else None)
         run = ByDefinitionRun(plan, leaves, orders, self._tables, self._scalar, self.failures)
         return self._add(run, tuple(indexes), plan.schema, tuple(scales))
+
+    def _rank(self, plan: Plan) -> int | None:
+        """The place in the script of a source stream."""
+        if isinstance(plan, StreamScan):
+            return self._ranks.get(plan.name, 0)
+        return plan.origins[0][2] if isinstance(plan, Received) else None
+
+
+def _moment(
+    node: Node, frontier: int, reached: tuple[int, ...], firsts: Mapping[str, int]
+) -> Moment:
+    known, begins = {}, []
+    for name, scale in node.sources:
+        first = firsts.get(name)
+        if first is not None and first * scale < frontier:
+            known[name] = first
+            begins.append(first * scale)
+    return Moment(frontier, reached, known, min(begins, default=None))
 
 
 def inner_graph(plan: Join) -> JoinGraph:
@@ -359,17 +425,9 @@ def _merged(keys: list[KeyClass]) -> tuple[KeyClass, ...]:
     return tuple(KeyClass(columns) for columns in classes)
 
 
-def _has_subquery(expression: Expression) -> bool:
-    return bool(expression.subplans) or any(map(_has_subquery, expression.children))
-
-
-def _needs_definition(plan: Plan) -> bool:
-    return isinstance(plan, Rstream) or any(map(_has_subquery, plan.expressions))
-
-
 def _leaf_streams(plan: Plan, scale: int, top: bool = False) -> Iterator[tuple[Plan, int]]:
     """The nearest streams below that have elements of their own."""
-    if isinstance(plan, StreamScan) or (isinstance(plan, StreamOperator) and not top):
+    if isinstance(plan, StreamScan | Received) or (isinstance(plan, StreamOperator) and not top):
         yield plan, scale
         return
     if isinstance(plan, QueryScan):

@@ -635,4 +635,6 @@ def _windows(plan: Plan, scale: int) -> Iterator[tuple[Window, int]]:
 
 
 def _has_stream(plan: Plan) -> bool:
-    return any(isinstance(node, StreamScan | QueryScan) for node in plan.walk())
+    return any(
+        isinstance(node, QueryScan) or (node.is_stream and not node.inputs) for node in plan.walk()
+    )

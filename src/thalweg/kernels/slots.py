@@ -93,6 +93,26 @@ def fill_table(table: Any, old_table: Any, slot_hashes: Any) -> None:
             table[at] = slot
 
 
+@kernel
+def totals_of_slots(slots: Any, numbers: Any, count: int) -> Any:
+    """Rows of numbers added up by slot."""
+    totals = np.zeros((count, numbers.shape[1]), np.int64)
+    for row in range(len(slots)):
+        slot = slots[row]
+        for column in range(numbers.shape[1]):
+            totals[slot, column] += numbers[row, column]
+    return totals
+
+
+@kernel
+def first_of_slots(slots: Any, count: int) -> Any:
+    """The first row of each slot."""
+    rows = np.empty(count, np.int64)
+    for row in range(len(slots) - 1, -1, -1):
+        rows[slots[row]] = row
+    return rows
+
+
 class SlotTable:
     """Rows of `width` words, each with a slot."""
 

@@ -6,7 +6,7 @@ overflow, and the exact total is known when it is shown.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ from thalweg.plan.expressions import AggregateCall
 from thalweg.plan.nodes import Aggregate
 from thalweg.plan.text import expression_text
 from thalweg.types import BIGINT, DOUBLE, is_integral
-from thalweg.vector.column import Columns, Vector
+from thalweg.vector.column import Columns, Mask, Vector
 
 Totals = npt.NDArray[np.int64]
 
@@ -41,31 +41,36 @@ class Sum:
 
 
 class Sums:
-    def __init__(self, sums: list[Sum], keyless: bool) -> None:
-        self._sums = sums
-        self.keyless = keyless
-        self.width = sum(part.width for part in sums)
+    """The aggregates of a node as one row of sums; the first counts the rows."""
 
-    def contributions(self, weight: Times, flags: tuple[Times, ...], columns: Columns) -> Totals:
-        """What each event adds to each column."""
+    def __init__(self, sums: list[Sum]) -> None:
+        self._sums = sums
+        self.width = 1 + sum(part.width for part in sums)
+
+    def contributions(
+        self, weight: Times, counted: Sequence[Mask | None], columns: Columns
+    ) -> Totals:
+        """What each row adds to each sum; `counted` are the FILTER clauses."""
         added = np.zeros((len(weight), self.width), np.int64)
-        place = argument = 0
+        added[:, 0] = weight
+        place, argument = 1, 0
         for number, part in enumerate(self._sums):
-            counted = weight * flags[number]
+            where = counted[number]
+            amount = weight if where is None else np.where(where, weight, 0)
             for column in columns[argument : argument + len(part.call.arguments)]:
                 if column.has_nulls:
-                    counted = np.where(column.present(), counted, 0)
-            added[:, place] = counted
+                    amount = np.where(column.present(), amount, 0)
+            added[:, place] = amount
             if part.width == 3:
                 numbers = columns[argument].data.astype(np.int64)
-                added[:, place + 1] = counted * (numbers & _LOW)
-                added[:, place + 2] = counted * (numbers >> _HALF)
+                added[:, place + 1] = amount * (numbers & _LOW)
+                added[:, place + 2] = amount * (numbers >> _HALF)
             place += part.width
             argument += len(part.call.arguments)
         return added
 
     def values(self, totals: Totals) -> tuple[Vector, ...]:
-        shown, place = [], 0
+        shown, place = [], 1
         for part in self._sums:
             shown.append(part.value(totals[:, place : place + part.width]))
             place += part.width
@@ -76,7 +81,13 @@ def sums_of(plan: Aggregate, failures: Failures) -> Sums | None:
     """The aggregates of a node as sums; None if one of them is not."""
     parts = [_sum_of(call, failures) for call in plan.calls]
     found = [part for part in parts if part is not None]
-    return Sums(found, not plan.keys) if len(found) == len(parts) else None
+    return Sums(found) if len(found) == len(parts) else None
+
+
+def sum_columns(plan: Aggregate) -> int | None:
+    """How many columns the aggregates of a node add up; None if one of them is no sum."""
+    sums = sums_of(plan, Failures())
+    return None if sums is None else sums.width
 
 
 def _sum_of(call: AggregateCall, failures: Failures) -> Sum | None:

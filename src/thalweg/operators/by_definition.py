@@ -31,6 +31,7 @@ from thalweg.plan.nodes import (
     StreamScan,
     Window,
 )
+from thalweg.plan.placed import Received
 from thalweg.reference import Element, Inputs, Reference
 from thalweg.vector.column import from_values, rows_of
 
@@ -75,6 +76,10 @@ class _OnKept(Reference):
         if isinstance(plan, StreamScan):
             first = self._firsts.get(plan.name)
             return None if first is None else first * plan.scale
+        if isinstance(plan, Received):
+            firsts = self._firsts
+            begins = (firsts[name] * scale for name, scale, _ in plan.origins if name in firsts)
+            return min(begins, default=None)
         return super()._begin(plan)
 
 
@@ -166,7 +171,7 @@ class ByDefinitionRun:
     def _everything(self, run: _OnKept, frontier: int) -> Delta:
         """RSTREAM: as far as is known that time will be counted."""
         changes, begin = run.changes(self._relation), run.begin(self._relation)
-        if begin is None:
+        if begin is None or not changes:
             return nothing(self._plan.schema)
         start = begin if self._done is None else self._done
         end = min(frontier, max(changes) + 1)

@@ -29,6 +29,16 @@ class StreamRun:
         return Delta(columns, time, time, rows.weight, rows.position)
 
 
+class ReceivedRun:
+    """What an exchange brought, as it was sent."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+
+    def step(self, inputs: tuple[Delta, ...], moment: Moment) -> Delta:
+        return inputs[0] if inputs else nothing(self._schema)
+
+
 class TableRun:
     """A relation that is the same at every instant."""
 

@@ -8,9 +8,9 @@ from functools import partial
 from typing import Protocol
 
 from thalweg.answers import Change
-from thalweg.dataflow import Dataflow
 from thalweg.evaluate import Failures
-from thalweg.local import run_in_batches
+from thalweg.local import LocalEngine
+from thalweg.optimize.place import place
 from thalweg.optimize.rewrite import Rule, rewrite
 from thalweg.optimize.rules import RULES
 from thalweg.plan.nodes import Plan
@@ -64,20 +64,20 @@ def _on_reference(program: Program, feeds: Feeds, change: Callable[[Plan], Plan]
     return Ran(answers, run.failures)
 
 
-def batched(rows: int) -> Engine:
+def batched(rows: int, shards: int = 1) -> Engine:
     """The engine in one process, so many rows of each stream at a time."""
 
     def run(program: Program, feeds: Feeds) -> Ran:
         inputs = inputs_of(program, feeds)
         plans = {q.name: rewrite(q.plan, RULES).plan for q in program.catalog.queries()}
-        load = partial(load_python, folders=program.folders, aggregate=False)
-        dataflow = Dataflow(plans, inputs.ranks, inputs.tables, load)
-        answers: Answers = {name: [] for name in plans}
         streams = {stream.name: stream for stream in program.catalog.streams()}
-        for batch in run_in_batches(dataflow, streams, inputs.streams, rows):
+        load = partial(load_python, folders=program.folders, aggregate=False)
+        engine = LocalEngine(place(plans, inputs.ranks), streams, inputs, load, shards)
+        answers: Answers = {name: [] for name in plans}
+        for batch in engine.run(rows):
             for name, changes in batch.items():
                 answers[name] += changes
-        return Ran(answers, dataflow.failures)
+        return Ran(answers, engine.failures)
 
     return run
 
