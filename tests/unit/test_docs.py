@@ -19,7 +19,8 @@ from thalweg.optimize.rules import optimized
 from thalweg.program import bind_script
 from thalweg.settings import Settings
 from thalweg.testing.engines import ENGINES
-from thalweg.testing.golden import parse_golden, run_golden
+from thalweg.testing.golden import run_golden
+from thalweg.testing.sections import parse_golden
 
 from .conftest import Command
 

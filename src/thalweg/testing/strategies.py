@@ -78,7 +78,7 @@ class TableCase:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Everything a run needs; `str()` is a golden script."""
+    """Everything a run needs; `str()` is a golden script whose outputs wait to be accepted."""
 
     streams: tuple[StreamCase, ...]
     tables: tuple[TableCase, ...]
@@ -108,6 +108,7 @@ class Case:
                 time = [] if row.time is None else [str(row.time)]
                 lines.append(" | ".join([*time, _row_line(row.values, stream.relation.columns)]))
             blocks.append("\n".join(lines))
+        blocks += [f"output {name}" for name, _ in self.queries]
         return "\n\n".join(blocks) + "\n"
 
     __repr__ = __str__
