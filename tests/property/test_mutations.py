@@ -1,5 +1,8 @@
 """The kit catches wrong rewrite rules: each one changes some random answer.
 
+Only a different answer counts. A wrong rule that breaks an invariant of the plan on
+the way is caught by the invariant, and says nothing about the random queries.
+
 If a rule here is no longer caught, the random queries have become too tame.
 """
 
@@ -18,13 +21,13 @@ CASES = 2000
 
 
 def catches(engine: Engine, case: Case) -> bool:
-    """Whether the engine answers wrongly, or breaks an invariant on the way."""
+    """Whether the engine answers wrongly."""
     program, feeds = case.program(), case.feeds()
     expected = reference(program, feeds).answers
     try:
         actual = engine(program, feeds).answers
     except AssertionError:
-        return True
+        return False
     return any(
         differences(expected[query.name], actual[query.name], query.plan.schema)
         for query in program.catalog.queries()

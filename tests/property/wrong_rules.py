@@ -15,6 +15,7 @@ from thalweg.plan.expressions import (
     columns_used,
     moved,
     transform,
+    walk,
 )
 from thalweg.plan.nodes import (
     Aggregate,
@@ -216,11 +217,21 @@ def not_in_ignores_nulls(plan: Plan) -> Plan:
             case Call(function="not", arguments=(InSubquery(values=(value,), plan=inner) as test,)):
                 column = Column(index=0, name="x", type=value.type)
                 present = Call(function="is not null", arguments=(column,), type=BOOLEAN)
-                if not any(present in node.expressions for node in inner.walk()):
+                if not _tests_for_null(inner):
                     return replace(part, arguments=(replace(test, plan=Filter(inner, present)),))
         return part
 
     return _with_expressions(plan, change)
+
+
+def _tests_for_null(plan: Plan) -> bool:
+    """Whether a test for NULL is there already; the rules may have moved it anywhere."""
+    return any(
+        isinstance(part, Call) and part.function == "is not null"
+        for node in plan.walk()
+        for expression in node.expressions
+        for part in walk(expression)
+    )
 
 
 def distinct_after_projection(plan: Plan) -> Plan:

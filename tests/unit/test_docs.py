@@ -1,14 +1,17 @@
 """Every example in the documentation is run.
 
-`cql` blocks of a page form one script, in order. `cqlt` blocks are golden
-scripts. `console` blocks are commands with their output, run in a folder that
-holds the files of the page's other blocks that start with a comment `-- name`.
+A block with a title (```csv trades.csv) is a file; each test has the files of its
+page in a folder of its own. `cql` blocks of a page form one script, in order, which
+is bound, rewritten and answered by the reference; `cqlt` blocks are golden scripts,
+run on every engine; `python` blocks without a title are programs; `console` blocks
+are commands with their output. Blocks of other kinds, or of none, are only read.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 
@@ -17,9 +20,13 @@ import pytest
 from thalweg.errors import SourceText
 from thalweg.optimize.rules import optimized
 from thalweg.program import bind_script
+from thalweg.reference import Reference
+from thalweg.run import RunReport, read_inputs
 from thalweg.settings import Settings
+from thalweg.testing.compare import differences
 from thalweg.testing.engines import ENGINES
-from thalweg.testing.golden import parse_golden, run_golden
+from thalweg.testing.golden import run_golden
+from thalweg.testing.sections import parse_golden
 
 from .conftest import Command
 
@@ -33,12 +40,40 @@ def blocks(page: Path, kind: str) -> list[tuple[str, str]]:
     return [(title, text) for word, title, text in FENCE.findall(page.read_text()) if word == kind]
 
 
+@pytest.fixture
+def folder_of(tmp_path: Path) -> Callable[[Path], Path]:
+    """A folder with the files of a page."""
+
+    def write(page: Path) -> Path:
+        for _, title, text in FENCE.findall(page.read_text()):
+            if title:
+                (tmp_path / title).write_text(text)
+        return tmp_path
+
+    return write
+
+
+FolderOf = Callable[[Path], Path]
+
+
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "cql")], ids=lambda p: p.name)
-def test_scripts_bind(page: Path) -> None:
+def test_scripts_run(page: Path, folder_of: FolderOf) -> None:
+    """Each query answers something, and the same before and after the rewrites."""
     text = "\n".join(text for _, text in blocks(page, "cql"))
-    program = bind_script(SourceText(page.name, text), (page.parent,))
+    program = bind_script(SourceText(page.name, text), (folder_of(page),))
+    reference = Reference(read_inputs(program, RunReport(), None, print), no_python)
+    assert program.catalog.queries()
     for query in program.catalog.queries():
-        assert optimized(query.plan).plan.schema == query.plan.schema
+        plan = optimized(query.plan).plan
+        assert plan.schema == query.plan.schema
+        expected = list(reference.answers(query.plan))
+        assert expected, f"{query.name} shows nothing"
+        wrong = differences(expected, reference.answers(plan), query.plan.schema)
+        assert not wrong, f"{query.name}: {wrong}"
+
+
+def no_python(path: str) -> object:
+    raise AssertionError("user functions are shown in golden scripts")
 
 
 GOLDEN = [(page, i) for page in PAGES for i in range(len(blocks(page, "cqlt")))]
@@ -46,10 +81,20 @@ GOLDEN = [(page, i) for page in PAGES for i in range(len(blocks(page, "cqlt")))]
 
 @pytest.mark.parametrize(("page", "number"), GOLDEN, ids=lambda v: getattr(v, "name", str(v)))
 @pytest.mark.parametrize("engine", ENGINES)
-def test_golden_examples(page: Path, number: int, engine: str) -> None:
+def test_golden_examples(page: Path, number: int, engine: str, folder_of: FolderOf) -> None:
     text = blocks(page, "cqlt")[number][1]
-    verdict = run_golden(parse_golden(text, page.name), ENGINES[engine])
+    script = parse_golden(text, page.name, folder_of(page))
+    verdict = run_golden(script, ENGINES[engine])
     assert verdict.passed, "\n".join(verdict.complaints)
+
+
+def test_user_functions_are_shown() -> None:
+    """The Python files of the language's page are imported by one of its golden scripts."""
+    page = ROOT / "docs/cql.md"
+    shown = "".join(text for _, text in blocks(page, "cqlt"))
+    modules = [title.removesuffix(".py") for title, _ in blocks(page, "python") if title]
+    assert modules
+    assert all(f"AS '{module}:" in shown for module in modules)
 
 
 PYTHON = [(page, i) for page in PAGES for i in range(len(blocks(page, "python")))]
@@ -69,16 +114,13 @@ def test_every_setting_is_documented() -> None:
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "console")], ids=lambda p: p.name)
-def test_commands_give_what_is_shown(page: Path, thalweg: Command, tmp_path: Path) -> None:
-    for word in ("csv", "cql", "sql", "python", "cqlt", "text"):
-        for title, text in blocks(page, word):
-            if title:
-                (tmp_path / title).write_text(text)
+def test_commands_give_what_is_shown(page: Path, thalweg: Command, folder_of: FolderOf) -> None:
+    folder = folder_of(page)
     for _, text in blocks(page, "console"):
         for command, shown in re.findall(r"^\$ ([^\n]*)\n((?:(?!\$ )[^\n]*\n)*)", text, re.M):
             program, *arguments = shlex.split(command)
             if program == "cat":
-                output = (tmp_path / arguments[0]).read_text()
+                output = (folder / arguments[0]).read_text()
             else:
                 assert program == "thalweg", f"{page.name}: {command}"
                 ended = thalweg(*arguments)

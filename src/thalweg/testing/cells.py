@@ -1,8 +1,8 @@
 """Rows of a golden script as text: `1 | IBM | 12`.
 
 A cell is the value's text; NULL is `NULL`; text that would be misread (empty,
-with spaces at its ends, with a bar or quotes, or spelled NULL) stands in JSON
-quotes; arrays and structs are JSON.
+with spaces at its ends, with a bar, # or quotes, starting with !, or spelled NULL)
+stands in JSON quotes; arrays and structs are JSON.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ from thalweg.types import BINARY, STRING, ArrayType, Schema, StructType, Type
 
 
 def split_row(line: str) -> list[str]:
-    """The cells of a line; a bar inside JSON quotes does not separate."""
+    """The cells of a line; a bar inside JSON quotes does not separate.
+
+    Raises `Failure` if a quote is not closed.
+    """
     cells, current, quoted, escaped = [], "", False, False
     for character in line:
         if character == "|" and not quoted:
@@ -30,6 +33,8 @@ def split_row(line: str) -> list[str]:
             quoted = not quoted
         escaped = character == "\\" and quoted and not escaped
         current += character
+    if quoted:
+        raise Failure("a quote is not closed")
     return [*cells, current.strip()]
 
 
@@ -56,7 +61,7 @@ def cell_text(value: Any, type_: Type) -> str:
         return json_text(value, type_, "UTC")
     text = to_text(value, type_, "UTC")
     plain = text and text == text.strip() and text != "NULL" and text.isprintable()
-    if plain and not any(c in text for c in '|"#'):
+    if plain and not text.startswith("!") and not any(c in text for c in '|"#'):
         return text
     return json.dumps(text, ensure_ascii=False)
 

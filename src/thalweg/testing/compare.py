@@ -1,7 +1,8 @@
 """Whether two answers are the same: equal bags at every instant.
 
 The order of records within an instant says nothing. DOUBLE and FLOAT values are
-equal within 1e-9 of their size, all others exactly.
+equal within 1e-9 of their size, all others exactly. 0.0 and -0.0 are equal values
+that show differently, and which of them shows is defined: they are told apart.
 """
 
 from __future__ import annotations
@@ -70,7 +71,9 @@ def same_value(a: Any, b: Any) -> bool:
     if isinstance(a, float) and isinstance(b, float):
         if a != a or b != b:
             return a != a and b != b
-        return a == b or math.isclose(a, b, rel_tol=_TOLERANCE)
+        if a == b == 0:
+            return math.copysign(1, a) == math.copysign(1, b)
+        return math.isclose(a, b, rel_tol=_TOLERANCE)
     if isinstance(a, tuple) and isinstance(b, tuple):
         return same_row(a, b)
     return bool(a == b)

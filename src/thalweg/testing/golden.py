@@ -22,7 +22,7 @@ A section starts with its word at the beginning of a line:
     table DECLARATION    as in CREATE TABLE, followed by its rows
     view NAME, query NAME  followed by the query
     script               any statements, as in a .cql file
-    feed NAME            rows in the order of arrival; `! word` lines are for
+    feed STREAM          rows in the order of arrival; `! word` lines are for
                          engines that can stop, crash or idle a source
     output QUERY         the answer: `time | columns` of a stream,
                          `time | sign | columns` of a relation
@@ -32,15 +32,16 @@ A section starts with its word at the beginning of a line:
     failures             calls that must fail: `expression | reason`
     error                the mistakes that must be found
 
-Lines that start with # are comments. Accepting rewrites what is expected.
+Lines that start with # are comments. Accepting rewrites what is expected. A
+script that expects nothing fails, and so does one with an expectation that cannot
+be checked because of a mistake before it.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
+from itertools import takewhile
 
 from thalweg.answers import Change
 from thalweg.catalog import Query, Stream, Table
@@ -51,79 +52,25 @@ from thalweg.functions.registry import Failure
 from thalweg.intake.accept import Accepting
 from thalweg.plan.explain import plan_at, tree
 from thalweg.program import Program, apply
-from thalweg.testing.cells import cell_text, parse_row, split_row
+from thalweg.testing.cells import cell_text, parse_cell, parse_row, split_row
 from thalweg.testing.compare import differences
 from thalweg.testing.engines import Engine, Ran, reference
-from thalweg.testing.feeds import FeedRow, Feeds, accepted
-from thalweg.types import Schema
-
-_OPENING = re.compile(
-    r"(stream|table|view|query|script|feed|output|plan|late|rejects|failures|error)"
-    r"(?:[ \t]+(.*))?\Z"
+from thalweg.testing.feeds import FeedRow, Feeds, Values, accepted
+from thalweg.testing.sections import (
+    GoldenError,
+    GoldenScript,
+    Line,
+    Section,
+    plan_section,
 )
-
-
-class GoldenError(Exception):
-    """The script itself is malformed."""
-
-
-@dataclass
-class Section:
-    word: str
-    argument: str
-    heading: str
-    lines: list[str] = field(default_factory=list)
-
-    @property
-    def rows(self) -> list[str]:
-        return [
-            line for line in self.lines if line.strip() and not line.lstrip().startswith(("#", "!"))
-        ]
-
-    @property
-    def body(self) -> str:
-        return "\n".join(self.lines).strip("\n")
-
-
-@dataclass
-class GoldenScript:
-    """A parsed script: what comes before the first section, and the sections."""
-
-    name: str
-    preamble: list[str]
-    sections: list[Section]
-    folder: Path
-
-    def expects(self, word: str) -> list[Section]:
-        return [section for section in self.sections if section.word == word]
-
-
-def parse_golden(text: str, name: str = "script", folder: Path | None = None) -> GoldenScript:
-    script = GoldenScript(name, [], [], folder or Path.cwd())
-    for line in text.splitlines():
-        opening = _OPENING.match(line)
-        if opening:
-            script.sections.append(Section(opening[1], (opening[2] or "").strip(), line))
-        elif script.sections:
-            script.sections[-1].lines.append(line)
-        elif line.strip() and not line.startswith("#"):
-            raise GoldenError(f"{name}: a section is needed before {line!r}")
-        else:
-            script.preamble.append(line)
-    if not script.sections:
-        raise GoldenError(f"{name}: no section found")
-    return script
-
-
-def read_golden(path: Path) -> GoldenScript:
-    return parse_golden(path.read_text(encoding="utf-8"), path.name, path.parent)
+from thalweg.types import BIGINT, Schema
 
 
 def bind_golden(script: GoldenScript) -> tuple[Program, Feeds, list[QueryError]]:
     """The program and feeds of a script, and the mistakes found in it."""
     program = Program(SourceText(script.name, ""), (script.folder,))
     errors: list[QueryError] = []
-    tables: dict[str, list[tuple[object, ...]]] = {}
+    tables: dict[str, list[Values]] = {}
     for section in script.sections:
         source = _source(section)
         if source is None:
@@ -133,17 +80,15 @@ def bind_golden(script: GoldenScript) -> tuple[Program, Feeds, list[QueryError]]
         if section.word == "table" and not errors:
             table = _last(program.catalog.tables(), section)
             tables[table.name] = [
-                _row(split_row(row), table.columns, script) for row in section.rows
+                _row(_cells(row, script), table.columns, row, script) for row in section.rows
             ]
     if errors:
         return program, Feeds(), errors
     streams: dict[str, list[FeedRow]] = {}
-    for section in script.expects("feed"):
-        entry = program.catalog.find(section.argument)
-        if not isinstance(entry, Stream):
-            raise GoldenError(f"{script.name}: feed {section.argument} is no stream")
-        rows = streams.setdefault(entry.name, [])
-        rows += [_feed_row(row, entry, script) for row in section.rows]
+    for section in script.of("feed"):
+        stream = _stream_of(section, program, script)
+        rows = streams.setdefault(stream.name, [])
+        rows += [_feed_row(row, stream, script) for row in section.rows]
     return program, Feeds(streams, tables), []
 
 
@@ -205,19 +150,50 @@ def _last(tables: list[Table], section: Section) -> Table:
     return tables[-1]
 
 
-def _row(cells: list[str], columns: Schema, script: GoldenScript) -> tuple[object, ...]:
+def _stream_of(section: Section, program: Program, script: GoldenScript) -> Stream:
+    stream = program.catalog.find(section.argument)
+    if not isinstance(stream, Stream):
+        raise script.wrong(section.number, f'there is no stream "{section.argument}"')
+    return stream
+
+
+def _query_of(name: str, section: Section, program: Program, script: GoldenScript) -> Query:
+    try:
+        return program.query(name)
+    except QueryError as error:
+        detail = f". {error.detail}" if error.detail else ""
+        raise script.wrong(section.number, error.message + detail) from None
+
+
+def _cells(row: Line, script: GoldenScript) -> list[str]:
+    try:
+        return split_row(row.text)
+    except Failure as failure:
+        raise script.wrong(row.number, f"{row.text}: {failure}") from None
+
+
+def _row(cells: list[str], columns: Schema, row: Line, script: GoldenScript) -> Values:
     try:
         return parse_row(cells, columns)
     except Failure as failure:
-        raise GoldenError(f"{script.name}: {' | '.join(cells)}: {failure}") from None
+        raise script.wrong(row.number, f"{row.text}: {failure}") from None
 
 
-def _feed_row(line: str, stream: Stream, script: GoldenScript) -> FeedRow:
-    cells = split_row(line)
+def _time(cell: str, row: Line, script: GoldenScript) -> int | None:
+    try:
+        time = parse_cell(cell, BIGINT)
+    except Failure as failure:
+        raise script.wrong(row.number, f"{row.text}: the time: {failure}") from None
+    assert time is None or isinstance(time, int), "a BIGINT is an integer"
+    return time
+
+
+def _feed_row(row: Line, stream: Stream, script: GoldenScript) -> FeedRow:
+    cells = _cells(row, script)
     if stream.time_column is not None:
-        return FeedRow(_row(cells, stream.columns, script))
-    time = None if cells[0] == "NULL" else int(cells[0])
-    return FeedRow(_row(cells[1:], stream.columns, script), time)
+        return FeedRow(_row(cells, stream.columns, row, script))
+    time = _time(cells[0], row, script)
+    return FeedRow(_row(cells[1:], stream.columns, row, script), time)
 
 
 @dataclass(frozen=True)
@@ -236,26 +212,23 @@ def run_golden(script: GoldenScript, engine: Engine = reference) -> Verdict:
     """Run a script on an engine and compare with what it expects.
 
     `Verdict.text` is the script with its expectations replaced by what happened.
+    Raises `GoldenError` where the script itself is wrong, with file and line.
     """
+    if not script.expectations():
+        raise GoldenError(f"{script.name}: nothing is expected; add a section output QUERY")
     program, feeds, errors = bind_golden(script)
-    actual: dict[int, list[str]] = {}
-    complaints: list[str] = []
-    if errors or script.expects("error"):
-        for i, section in enumerate(script.sections):
-            if section.word == "error":
-                actual[i] = "\n\n".join(error.render() for error in errors).splitlines()
-                complaints += _line_complaints("error", section.body.splitlines(), actual[i])
-        if not actual:
-            complaints += ["unexpected error:", *(error.render() for error in errors)]
-        return Verdict(complaints, _with_expectations(script, actual))
+    if errors or script.of("error"):
+        return _verdict_on_errors(script, errors)
     ran = engine(program, feeds)
     checks: dict[str, Callable[[Section], tuple[list[str], list[str]]]] = {
         "output": lambda section: _check_output(section, program, ran, script),
-        "plan": lambda section: _check_plan(section, program),
-        "late": lambda section: _check_late(section, program, feeds),
-        "rejects": lambda section: _check_rejects(section, program, feeds),
+        "plan": lambda section: _check_plan(section, program, script),
+        "late": lambda section: _check_late(section, program, feeds, script),
+        "rejects": lambda section: _check_rejects(section, program, feeds, script),
         "failures": lambda section: _check_failures(section, ran),
     }
+    actual: dict[int, list[str]] = {}
+    complaints: list[str] = []
     for i, section in enumerate(script.sections):
         if section.word in checks:
             wrong, lines = checks[section.word](section)
@@ -265,10 +238,33 @@ def run_golden(script: GoldenScript, engine: Engine = reference) -> Verdict:
     return Verdict(complaints, _with_expectations(script, actual))
 
 
+def _verdict_on_errors(script: GoldenScript, errors: list[QueryError]) -> Verdict:
+    """Of a script that has mistakes or expects some: nothing else of it can be checked."""
+    found = "\n\n".join(error.render() for error in errors)
+    if not script.of("error"):
+        return Verdict(["unexpected error:", *found.split("\n")], _with_expectations(script, {}))
+    others = [section for section in script.expectations() if section.word != "error"]
+    if others:
+        raise script.wrong(
+            others[0].number, f"{others[0].heading.strip()} is not checked beside an error section"
+        )
+    if not errors:
+        return Verdict(
+            ["a mistake was expected, and there is none"], _with_expectations(script, {})
+        )
+    actual: dict[int, list[str]] = {}
+    complaints: list[str] = []
+    for i, section in enumerate(script.sections):
+        if section.word == "error":
+            actual[i] = found.split("\n")
+            complaints += _line_complaints("error", section.expected, actual[i])
+    return Verdict(complaints, _with_expectations(script, actual))
+
+
 def _check_output(
     section: Section, program: Program, ran: Ran, script: GoldenScript
 ) -> tuple[list[str], list[str]]:
-    query = program.query(section.argument)
+    query = _query_of(section.argument, section, program, script)
     columns = query.plan.schema
     wanted = [_expected_change(row, query, script) for row in section.rows]
     got = ran.answers[query.name]
@@ -277,12 +273,18 @@ def _check_output(
     return title + wrong, [change_line(change, query) for change in got]
 
 
-def _expected_change(line: str, query: Query, script: GoldenScript) -> Change:
-    cells = split_row(line)
-    sign = "+" if query.plan.is_stream else cells.pop(1)
+def _expected_change(row: Line, query: Query, script: GoldenScript) -> Change:
+    time_cell, *cells = _cells(row, script)
+    time = _time(time_cell, row, script)
+    if time is None:
+        raise script.wrong(row.number, f"{row.text}: the time is NULL")
+    sign = "+" if query.plan.is_stream else "".join(cells[:1])
     if sign not in ("+", "-"):
-        raise GoldenError(f"{script.name}: {line!r}: the sign must be + or -")
-    return Change(int(cells[0]), sign, _row(cells[1:], query.plan.schema, script))
+        raise script.wrong(
+            row.number, f"{row.text}: {query.name} answers as a relation: + or - after the time"
+        )
+    values = cells if query.plan.is_stream else cells[1:]
+    return Change(time, sign, _row(values, query.plan.schema, row, script))
 
 
 def change_line(change: Change, query: Query) -> str:
@@ -295,28 +297,32 @@ def change_line(change: Change, query: Query) -> str:
     return " | ".join([str(change.time), *signs, *cells])
 
 
-def _check_plan(section: Section, program: Program) -> tuple[list[str], list[str]]:
-    name, _, stage = section.argument.partition(" ")
-    query = program.query(name)
-    lines = list(tree(plan_at(query, stage.strip() or "logical"), query.tick, depth=0))
-    return _line_complaints(f"plan {name}", section.body.splitlines(), lines), lines
+def _check_plan(
+    section: Section, program: Program, script: GoldenScript
+) -> tuple[list[str], list[str]]:
+    name, stage = plan_section(section)
+    query = _query_of(name, section, program, script)
+    lines = list(tree(plan_at(query, stage), query.tick, depth=0))
+    return _line_complaints(f"plan {name}", section.expected, lines), lines
 
 
-def _accepting(section: Section, program: Program, feeds: Feeds) -> Accepting:
-    stream = program.catalog.find(section.argument)
-    if not isinstance(stream, Stream):
-        raise GoldenError(f"{section.word} {section.argument} is no stream")
+def _accepting(section: Section, program: Program, feeds: Feeds, script: GoldenScript) -> Accepting:
+    stream = _stream_of(section, program, script)
     return accepted(stream, feeds.streams.get(stream.name, ()))
 
 
-def _check_rejects(section: Section, program: Program, feeds: Feeds) -> tuple[list[str], list[str]]:
-    rejects = _accepting(section, program, feeds).rejects
+def _check_rejects(
+    section: Section, program: Program, feeds: Feeds, script: GoldenScript
+) -> tuple[list[str], list[str]]:
+    rejects = _accepting(section, program, feeds, script).rejects
     lines = [f"{reject.place.rsplit(':', 1)[-1]} | {reject.reason}" for reject in rejects]
-    return _line_complaints(f"rejects {section.argument}", section.rows, lines), lines
+    return _line_complaints(f"rejects {section.argument}", _texts(section), lines), lines
 
 
-def _check_late(section: Section, program: Program, feeds: Feeds) -> tuple[list[str], list[str]]:
-    state = _accepting(section, program, feeds)
+def _check_late(
+    section: Section, program: Program, feeds: Feeds, script: GoldenScript
+) -> tuple[list[str], list[str]]:
+    state = _accepting(section, program, feeds, script)
     stream = state.stream
     lines = [
         " | ".join(
@@ -325,12 +331,16 @@ def _check_late(section: Section, program: Program, feeds: Feeds) -> tuple[list[
         )
         for row in state.late
     ]
-    return _line_complaints(f"late {stream.name}", section.rows, lines), lines
+    return _line_complaints(f"late {stream.name}", _texts(section), lines), lines
+
+
+def _texts(section: Section) -> list[str]:
+    return [row.text for row in section.rows]
 
 
 def _check_failures(section: Section, ran: Ran) -> tuple[list[str], list[str]]:
     lines = sorted({f"{text} | {reason}" for text, reason, _ in ran.failures.noted})
-    return _line_complaints("failures", section.rows, lines), lines
+    return _line_complaints("failures", _texts(section), lines), lines
 
 
 def _line_complaints(what: str, expected: Iterable[str], actual: list[str]) -> list[str]:
@@ -351,6 +361,6 @@ def _with_expectations(script: GoldenScript, actual: dict[int, list[str]]) -> st
             continue
         lines += [line for line in section.lines if line.startswith("#")]
         lines += [line.rstrip() for line in actual[i]]
-        blank = len(section.lines) - len("\n".join(section.lines).rstrip().splitlines())
-        lines += [""] * (blank if section.lines else 0)
+        while_blank = takewhile(lambda line: not line.strip(), reversed(section.lines))
+        lines += [""] * len(list(while_blank))
     return "\n".join(lines).rstrip() + "\n"

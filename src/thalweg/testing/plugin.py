@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from thalweg.errors import QueryError, QueryErrors
 from thalweg.testing.engines import ENGINES
-from thalweg.testing.golden import GoldenError, read_golden, run_golden
+from thalweg.testing.golden import run_golden
+from thalweg.testing.sections import GoldenError, read_golden
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -49,6 +51,8 @@ class GoldenItem(pytest.Item):
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, GoldenMismatch | GoldenError):
             return str(excinfo.value)
+        if isinstance(excinfo.value, QueryError | QueryErrors):
+            return excinfo.value.render()
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:

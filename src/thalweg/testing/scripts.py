@@ -7,9 +7,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from thalweg.errors import QueryError
+from thalweg.errors import QueryError, QueryErrors
 from thalweg.testing.engines import ENGINES
-from thalweg.testing.golden import GoldenError, read_golden, run_golden
+from thalweg.testing.golden import run_golden
+from thalweg.testing.sections import GoldenError, read_golden
 
 
 def golden_files(paths: list[Path]) -> list[Path]:
@@ -36,8 +37,11 @@ def test_scripts(console: Console, paths: list[Path], accept: bool) -> bool:
         for name, engine in ENGINES.items():
             try:
                 verdict = run_golden(read_golden(path), engine)
-            except (GoldenError, UnicodeDecodeError) as error:
+            except GoldenError as error:
                 complaints = [str(error)]
+                break
+            except (QueryError, QueryErrors) as error:
+                complaints = [f"on {name}:", *error.render().split("\n")]
                 break
             if accept and name == "reference":
                 path.write_text(verdict.text, encoding="utf-8")

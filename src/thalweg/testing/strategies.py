@@ -17,7 +17,8 @@ slack and beyond it. Queries are text, so that parser and binder are tested too.
 from __future__ import annotations
 
 import decimal as dec
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -26,6 +27,7 @@ from thalweg.errors import SourceText
 from thalweg.program import Program, bind_script
 from thalweg.testing.cells import cell_text
 from thalweg.testing.choices import Choices, Drawn, Seeded
+from thalweg.testing.expression_text import DOUBLES, INTS, PAIR
 from thalweg.testing.feeds import FeedRow, Feeds
 from thalweg.testing.query_text import Relation, random_query
 from thalweg.types import (
@@ -55,9 +57,15 @@ _VALUES: dict[Type, tuple[Any, ...]] = {
     BOOLEAN: (True, False),
     MONEY: tuple(dec.Decimal(cents).scaleb(-2) for cents in (50, 125, 125, 999, -300, 0)),
     DATE: (0, 1, 1, 31, 365, -2),
+    INTS: ((1,), (1,), (1, 2), (), (None, 1)),
+    DOUBLES: ((0.0,), (-0.0,), (0.5, 1.5), (float("nan"),), (None,)),
+    PAIR: ((1, 0.0), (1, -0.0), (2, 1.5), (2, 1.5), (None, 0.5), (1, None)),
 }
-_COMMON_TYPES = (INT, INT, BIGINT, STRING, STRING, DOUBLE, BOOLEAN, MONEY, DATE)
+_COMMON_TYPES: tuple[Type, ...] = (INT, INT, BIGINT, STRING, STRING, DOUBLE)
+_KINDS = (_COMMON_TYPES, _COMMON_TYPES, (BOOLEAN, MONEY, DATE, INTS, DOUBLES, PAIR))
 _ONE_NULL_IN = 9
+# Names of columns that need no quotes, and no new ones in a query over the query.
+_GOOD_NAME = re.compile(r"[cy][0-9](_[0-9])?|ts(_[0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +86,17 @@ class TableCase:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Everything a run needs; `str()` is a golden script."""
+    """Everything a run needs; `str()` is a golden script whose outputs wait to be accepted."""
 
     streams: tuple[StreamCase, ...]
     tables: tuple[TableCase, ...]
-    queries: tuple[tuple[str, str], ...]
+    queries: tuple[tuple[str, str], ...] = ()
+    views: tuple[tuple[str, str], ...] = ()
 
     def program(self) -> Program:
         statements = [f"CREATE STREAM {s.declaration} FROM memory()" for s in self.streams]
         statements += [f"CREATE TABLE {t.declaration} FROM memory()" for t in self.tables]
+        statements += [f"CREATE VIEW {name} AS {text}" for name, text in self.views]
         statements += [f"CREATE QUERY {name} AS {text}" for name, text in self.queries]
         return bind_script(SourceText("case", ";\n".join(statements)))
 
@@ -101,6 +111,7 @@ class Case:
         for table in self.tables:
             rows = [_row_line(row, table.relation.columns) for row in table.rows]
             blocks.append("\n".join([f"table {table.declaration}", *rows]))
+        blocks += [f"view {name}\n{text}" for name, text in self.views]
         blocks += [f"query {name}\n{text}" for name, text in self.queries]
         for stream in self.streams:
             lines = [f"feed {stream.relation.name}"]
@@ -108,6 +119,7 @@ class Case:
                 time = [] if row.time is None else [str(row.time)]
                 lines.append(" | ".join([*time, _row_line(row.values, stream.relation.columns)]))
             blocks.append("\n".join(lines))
+        blocks += [f"output {name}" for name, _ in self.queries]
         return "\n\n".join(blocks) + "\n"
 
     __repr__ = __str__
@@ -130,22 +142,29 @@ class CaseMaker:
     most_rows: int = 8
 
     def case(self) -> Case:
-        """Streams, perhaps a table, and one query or two, the second over the first."""
+        """Streams, perhaps a table and a view, and up to three queries, each over the others."""
         names = ("S", "R", "T")[: self.choices.integer(1, self.most_streams)]
         streams = tuple(self.stream(name) for name in names)
-        tables = (self.table("D"),) if self.choices.integer(0, 3) == 0 else ()
+        tables = (self.table("D"),) if self.choices.integer(0, 2) == 0 else ()
         relations = [part.relation for part in (*streams, *tables)]
-        first = random_query(self.choices, relations)
-        case = Case(streams, tables, (("q", first),))
-        if self.choices.integer(0, 4):
-            return case
-        second = random_query(self.choices, [_answer_of(case), *relations])
-        return Case(streams, tables, (("q", first), ("q2", second)))
+        case = Case(streams, tables)
+        if self.choices.integer(0, 3) == 0:
+            text = random_query(self.choices, relations, names=True)
+            case = replace(case, views=(("v", text),))
+            relations = [_view_of(case), *relations]
+        for name in ("q", "q2", "q3"):
+            text = random_query(self.choices, relations, names=self.choices.integer(0, 1) == 0)
+            case = replace(case, queries=(*case.queries, (name, text)))
+            if self.choices.integer(0, 2):
+                break
+            relations = [_answer_of(case, name), *relations]
+        return case
 
     def columns(self) -> Schema:
         """Two to four columns, the first a key of few values."""
         types = [self.choices.pick((INT, STRING))]
-        types += [self.choices.pick(_COMMON_TYPES) for _ in range(self.choices.integer(1, 3))]
+        kinds = [self.choices.pick(_KINDS) for _ in range(self.choices.integer(1, 3))]
+        types += [self.choices.pick(kind) for kind in kinds]
         return tuple(Field(f"c{i}", type_) for i, type_ in enumerate(types))
 
     def row(self, columns: Schema) -> tuple[Any, ...]:
@@ -192,24 +211,31 @@ class CaseMaker:
                 FeedRow((*row, time * scale)) for row, time in zip(rows, times, strict=True)
             )
         listing = ", ".join(f"{c.name} {c.type}" for c in columns)
-        relation = Relation(name, columns, is_stream=True, unit=unit)
+        relation = Relation(name, columns, is_stream=True, unit=unit, base=True)
         return StreamCase(relation, f"{name}({listing}){clauses}", feed)
 
     def table(self, name: str) -> TableCase:
         columns = self.columns()
         rows = tuple(self.row(columns) for _ in range(self.choices.integer(0, 4)))
         listing = ", ".join(f"{c.name} {c.type}" for c in columns)
-        return TableCase(Relation(name, columns, is_stream=False), f"{name}({listing})", rows)
+        relation = Relation(name, columns, is_stream=False, base=True)
+        return TableCase(relation, f"{name}({listing})", rows)
 
 
-def _answer_of(case: Case) -> Relation:
-    """The answer of the case's query as something that another query can read."""
-    query = case.program().query("q")
-    names = tuple(f"x{i}" for i in range(len(query.plan.schema)))
-    columns = tuple(
-        Field(name, column.type) for name, column in zip(names, query.plan.schema, strict=True)
-    )
-    return Relation("q", columns, query.plan.is_stream, query.tick, names)
+def _answer_of(case: Case, name: str) -> Relation:
+    """The answer of one of the case's queries as something that another query can read."""
+    query = case.program().query(name)
+    columns = query.plan.schema
+    if all(_GOOD_NAME.fullmatch(column.name) for column in columns):
+        return Relation(name, columns, query.plan.is_stream, query.tick)
+    names = tuple(f"x{i}" for i in range(len(columns)))
+    return Relation(name, columns, query.plan.is_stream, query.tick, names)
+
+
+def _view_of(case: Case) -> Relation:
+    """The view of the case; whether it takes a window shows when a query reads it."""
+    probing = replace(case, queries=(("probe", "SELECT * FROM v"),))
+    return replace(_answer_of(probing, "probe"), name="v")
 
 
 def random_case(seed: int, most_streams: int = 3, most_rows: int = 8) -> Case:

@@ -2,7 +2,8 @@
 
 Sound because no operator looks at a column it does not name, except those that
 compare whole rows (DISTINCT, set operations other than UNION ALL, LIMIT with its
-ties, ISTREAM and its kin): these need all of theirs.
+ties, ISTREAM and its kin): these need all of theirs. A column with a subquery is
+kept: without it the query would forget a stream that it reads.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from thalweg.optimize.rewrite import in_subqueries, whole_plan
+from thalweg.optimize.rules.predicates import has_subquery
 from thalweg.plan.expressions import AggregateCall, Column, Expression, columns_used, remapped
 from thalweg.plan.nodes import (
     Aggregate,
@@ -119,7 +121,7 @@ def _prune_filter(plan: Filter, needed: Needed) -> Pruned:
 
 
 def _prune_project(plan: Project, needed: Needed) -> Pruned:
-    kept = sorted(needed)
+    kept = [k for k, output in enumerate(plan.outputs) if k in needed or has_subquery(output)]
     below = frozenset(i for k in kept for i in columns_used(plan.outputs[k]))
     source, positions = _prune(plan.input, below)
     if source is plan.input and len(kept) == len(plan.outputs):
@@ -176,7 +178,7 @@ def _prune_graph(plan: JoinGraph, needed: Needed) -> Pruned:
 
 def _prune_aggregate(plan: Aggregate, needed: Needed) -> Pruned:
     width = len(plan.keys)
-    kept = [k for k in range(len(plan.calls)) if width + k in needed]
+    kept = [k for k, call in enumerate(plan.calls) if width + k in needed or has_subquery(call)]
     calls = [plan.calls[k] for k in kept]
     used = frozenset(i for part in (*plan.keys, *calls) for i in columns_used(part))
     source, positions = _prune(plan.input, used)

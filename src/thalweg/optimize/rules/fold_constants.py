@@ -1,7 +1,8 @@
 """Calls on constants → their value; TRUE and FALSE taken out of AND and OR.
 
 Sound because functions are pure. A call that fails is left in place: it is NULL
-and counted wherever it is evaluated, and folding it would hide the failure.
+and counted wherever it is evaluated, and folding it would hide the failure. A
+subquery is left in place too: the query would forget a stream that it reads.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from thalweg.evaluate import Compiler, Failures, Surroundings
+from thalweg.optimize.rules.predicates import has_subquery
 from thalweg.plan.expressions import Call, Cast, Expression, FieldOf, Literal, transform
 from thalweg.plan.nodes import Plan
 from thalweg.types import BOOLEAN
@@ -45,6 +47,8 @@ def _folded_logic(call: Call) -> Expression:
         if isinstance(one, Literal) and one.value is not None:
             if one.value is neutral:
                 return other
+            if has_subquery(other):
+                return call
             return replace(one, type=BOOLEAN)
     return call
 

@@ -1,15 +1,16 @@
 """Project(Project(r)) → Project(r), and a projection that changes nothing → its input.
 
 Sound because expressions are pure. Computed columns that the outer projection
-reads more than once stay computed once: then the two are left apart.
+reads more than once stay computed once: then the two are left apart. So they are
+where an inner column with a subquery would be lost (see `has_subquery`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
 
-from thalweg.optimize.rules.predicates import substituted
-from thalweg.plan.expressions import Column, Expression, OuterColumn, walk
+from thalweg.optimize.rules.predicates import has_subquery, substituted
+from thalweg.plan.expressions import Column, Expression, OuterColumn, columns_used, walk
 from thalweg.plan.nodes import Plan, Project
 
 
@@ -18,7 +19,7 @@ def merge_projections(plan: Plan) -> Plan:
         case Project(input=Project() as inner, outputs=outputs, names=names):
             if any(part.subplans for output in outputs for part in walk(output)):
                 return plan
-            if _repeats_work(outputs, inner.outputs):
+            if _repeats_work(outputs, inner.outputs) or _loses_subquery(outputs, inner.outputs):
                 return plan
             merged = tuple(substituted(output, inner.outputs) for output in outputs)
             return Project(inner.input, merged, names)
@@ -29,6 +30,11 @@ def merge_projections(plan: Plan) -> Plan:
             if same and names == tuple(f.name for f in source.schema):
                 return source
     return plan
+
+
+def _loses_subquery(outer: tuple[Expression, ...], inner: tuple[Expression, ...]) -> bool:
+    used = {i for output in outer for i in columns_used(output)}
+    return any(has_subquery(output) for i, output in enumerate(inner) if i not in used)
 
 
 def _repeats_work(outer: tuple[Expression, ...], inner: tuple[Expression, ...]) -> bool:

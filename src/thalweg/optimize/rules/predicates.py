@@ -12,6 +12,15 @@ from thalweg.plan.expressions import (
 )
 
 
+def has_subquery(expression: Expression) -> bool:
+    """Whether it holds a subquery.
+
+    A query begins with the first row of any stream it reads, and RSTREAM emits at
+    the arrivals of all of them: a subquery counts even where its value does not.
+    """
+    return any(part.subplans for part in walk(expression))
+
+
 def is_timeless(predicate: Expression) -> bool:
     """Whether the predicate depends on its row alone.
 
