@@ -28,6 +28,10 @@ class Connector:
     def option(self, name: str, default: Any = None) -> Any:
         return dict(self.options).get(name, default)
 
+    def error(self, message: str, detail: str | None = None, hint: str | None = None) -> QueryError:
+        """An error that points at the connector in the script."""
+        return QueryError(message, self.span, detail=detail, hint=hint, source=self.source)
+
 
 @dataclass(frozen=True, slots=True)
 class Stream:

@@ -126,6 +126,66 @@ def test_unreadable_csv_rows(thalweg: Command, tmp_path: Path) -> None:
     assert "the event time is NULL" in reasons
 
 
+def test_a_quote_that_is_never_closed(thalweg: Command, tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text('a,1,10\n"b,2,11\nc,3,12\n"d"e,4,13\n"f""g",5,14\n')
+    ended = thalweg("run", write_script(tmp_path, "csv('s.csv')"), "--out", "out")
+    assert ended.code == 0
+    assert [row["name"] for row in answers(tmp_path)] == ["a", "c", 'f"g']
+    assert listed(tmp_path, "_rejects") == [
+        {
+            "place": "s.csv:2",
+            "reason": "the line cannot be split: ',' expected after '\"'",
+            "raw": '"b,2,11',
+        },
+        {
+            "place": "s.csv:4",
+            "reason": "the line cannot be split: ',' expected after '\"'",
+            "raw": '"d"e,4,13',
+        },
+    ]
+
+
+def test_an_unclosed_quote_reaches_neither_the_end_nor_far(
+    thalweg: Command, tmp_path: Path
+) -> None:
+    rows = "".join(f"r{i},1,{i}\n" for i in range(2, 2500))
+    (tmp_path / "s.csv").write_text(f'"a,1,1\n{rows}"b,1,2500\nc,1,2501\n')
+    ended = thalweg("run", write_script(tmp_path, "csv('s.csv')"), "--out", "out")
+    assert "2499 rows, 2 rows rejected" in ended.err
+    assert [(reject["place"], reject["reason"]) for reject in listed(tmp_path, "_rejects")] == [
+        ("s.csv:1", "the line cannot be split: a quote is not closed within 1000 lines"),
+        ("s.csv:2500", "the line cannot be split: a quote is not closed"),
+    ]
+
+
+def test_an_empty_line_of_one_column_is_a_null(thalweg: Command, tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("a,1,10\n")
+    (tmp_path / "t.csv").write_text("1\n\n3\n")
+    (tmp_path / "s.cql").write_text(
+        SCRIPT.format(source="csv('s.csv')", clauses="")
+        + "CREATE TABLE T (x INT) FROM csv('t.csv');"
+        "CREATE QUERY counted AS SELECT S.name, T.x FROM S, T;"
+    )
+    ended = thalweg("run", "s.cql", "--out", "out")
+    assert "T: 3 rows\n" in ended.err
+    lines = (tmp_path / "out/counted.jsonl").read_text().splitlines()
+    assert sorted(json.loads(line)["x"] or 0 for line in lines) == [0, 1, 3]
+
+
+def test_a_header_that_names_a_column_twice(thalweg: Command, tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("name,other,value,Value,other,ts\na,0,1,2,0,10\n")
+    ended = thalweg("run", write_script(tmp_path, "csv('s.csv', header = true)"), "--drain")
+    assert ended.code == 1
+    assert 's.csv has several columns "value"' in ended.err
+
+
+def test_a_header_that_cannot_be_split(thalweg: Command, tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text('name,"value,ts\na,1,10\n')
+    ended = thalweg("run", write_script(tmp_path, "csv('s.csv', header = true)"), "--drain")
+    assert ended.code == 1
+    assert "the header of s.csv cannot be split: a quote is not closed" in ended.err
+
+
 def test_a_header_without_the_column(thalweg: Command, tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("name,valeu,ts\na,1,10\n")
     ended = thalweg("run", write_script(tmp_path, "csv('s.csv', header = true)"), "--drain")
@@ -153,6 +213,53 @@ def test_unreadable_json_rows(thalweg: Command, tmp_path: Path) -> None:
         ('{"deep":[1]}', 2),
     ]
     assert len(listed(tmp_path, "_rejects")) == 6
+
+
+def test_json_that_says_two_things(thalweg: Command, tmp_path: Path) -> None:
+    (tmp_path / "s.jsonl").write_text(
+        '{"name": "a", "value": 1, "value": 2, "ts": 10}\n'
+        '{"name": "b", "value": 1, "Value": 2, "ts": 11}\n'
+        '{"name": {"x": 1, "x": 2}, "value": 1, "ts": 12}\n'
+        '{"name": {"x": 1, "X": 2}, "value": 1, "ts": 13}\n'
+        '{"name": "\\ud83d", "value": 1, "ts": 14}\n'
+        '{"name": "\\ud83d\\ude00", "VALUE": 1, "ts": 15}\n'
+    )
+    ended = thalweg("run", write_script(tmp_path, "jsonl('s.jsonl')"), "--out", "out")
+    assert ended.code == 0
+    assert [row["name"] for row in answers(tmp_path)] == ['{"x":1,"X":2}', "\U0001f600"]
+    assert [reject["reason"] for reject in listed(tmp_path, "_rejects")] == [
+        'the key "value" is there twice',
+        'several keys of the object are "value"',
+        'the key "x" is there twice',
+        "a text has half a surrogate pair",
+    ]
+
+
+def test_a_parquet_file_with_a_column_twice(thalweg: Command, tmp_path: Path) -> None:
+    columns = [pa.array(["a"]), pa.array([1]), pa.array([2]), pa.array([1])]
+    for names in (["name", "value", "Value", "ts"], ["name", "value", "value", "ts"]):
+        pq.write_table(pa.Table.from_arrays(columns, names=names), tmp_path / "s.parquet")
+        ended = thalweg("run", write_script(tmp_path, "parquet('s.parquet')"), "--drain")
+        assert ended.code == 1
+        assert 's.parquet has several columns "value"' in ended.err
+
+
+def test_parquet_timestamps_of_every_unit(thalweg: Command, tmp_path: Path) -> None:
+    (tmp_path / "s.cql").write_text(
+        "CREATE STREAM S (at TIMESTAMP, all ARRAY<TIMESTAMP>) TIMESTAMP BY at"
+        " FROM parquet('s.parquet');"
+        "CREATE QUERY q AS SELECT at, all[0] AS first FROM S;"
+    )
+    for unit, second in (("ms", 1000), ("us", 10**6), ("ns", 10**9)):
+        type_ = pa.timestamp(unit, "UTC")
+        times = pa.array([second, 2**62], pa.int64()).cast(type_)
+        lists = pa.array([[second], [second]], pa.list_(pa.int64())).cast(pa.list_(type_))
+        pq.write_table(pa.table({"at": times, "all": lists}), tmp_path / "s.parquet")
+        ended = thalweg("run", "s.cql", "--out", "out")
+        assert ended.code == 0, ended.err
+        first = answers(tmp_path)[0]
+        assert first["at"] == first["first"] == "1970-01-01T00:00:01Z"
+        assert len(answers(tmp_path)) + len(listed(tmp_path, "_rejects")) == 2
 
 
 def test_a_truncated_parquet_file(thalweg: Command, tmp_path: Path) -> None:

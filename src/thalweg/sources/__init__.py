@@ -5,11 +5,11 @@ from thalweg.sources import csv, generator, jsonl, memory, parquet
 from thalweg.sources.base import Accepted, ReadRequest, Reject, SourceKind
 
 SOURCES: dict[str, SourceKind] = {
-    "csv": SourceKind("csv", csv.OPTIONS, csv.read),
-    "jsonl": SourceKind("jsonl", jsonl.OPTIONS, jsonl.read),
-    "parquet": SourceKind("parquet", parquet.OPTIONS, parquet.read),
+    "csv": SourceKind("csv", csv.OPTIONS, csv.read, csv.check),
+    "jsonl": SourceKind("jsonl", jsonl.OPTIONS, jsonl.read, jsonl.check),
+    "parquet": SourceKind("parquet", parquet.OPTIONS, parquet.read, parquet.check),
     "generator": SourceKind("generator", generator.OPTIONS, generator.read, generator.check),
-    "memory": SourceKind("memory", memory.OPTIONS, memory.read),
+    "memory": SourceKind("memory", memory.OPTIONS, memory.read, memory.check),
 }
 
 __all__ = ["SOURCES", "Accepted", "ConnectorKind", "ReadRequest", "Reject", "SourceKind"]
