@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 from sqlglot import exp
@@ -40,7 +41,8 @@ class Stream:
     `time_column` is the position of the event time, None where the feed brings it
     beside the columns. `unit` is the unit of an integer event time, None for SQL
     timestamps. `slack` is in units of event time. `rank` is the place among all
-    streams of the script: it breaks ties between rows of one instant.
+    streams of the script: it breaks ties between rows of one instant. `zone` is the
+    time zone that was set when the stream was declared.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Stream:
     required: frozenset[int] = frozenset()
     connector: Connector | None = None
     unit_declared: bool = True
+    zone: str = "UTC"
 
     @property
     def tick(self) -> Unit:
@@ -61,7 +64,7 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A stored relation."""
+    """A stored relation; `zone` as of a stream."""
 
     name: str
     columns: Schema
@@ -69,6 +72,7 @@ class Table:
     required: frozenset[int] = frozenset()
     refreshed: bool = False
     connector: Connector | None = None
+    zone: str = "UTC"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +145,7 @@ class Catalog:
         self._entries: dict[str, Entry] = {}
         self._functions: dict[str, Function] = {}
         self._broken: set[str] = set()
+        self._ranks = count()
 
     def __iter__(self) -> Iterator[Entry]:
         yield from self._entries.values()
@@ -184,6 +189,10 @@ class Catalog:
                 hint=did_you_mean(name, [e.name for e in table.values() if kind_of(e) == kind]),
             )
         del table[name.lower()]
+
+    def next_rank(self) -> int:
+        """The rank of the next stream; that of a dropped one is not given again."""
+        return next(self._ranks)
 
     def streams(self) -> list[Stream]:
         return [entry for entry in self._entries.values() if isinstance(entry, Stream)]

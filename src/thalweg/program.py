@@ -8,6 +8,7 @@ their own.
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -76,9 +77,7 @@ class Program:
 
     def read_request(self, entry: Stream | Table) -> ReadRequest:
         assert entry.connector is not None, f"{entry.name} is fed from memory"
-        return ReadRequest(
-            entry.connector, entry.columns, entry.required, self.settings.timezone, self.folders
-        )
+        return ReadRequest(entry.connector, entry.columns, entry.required, entry.zone, self.folders)
 
     def query(self, name: str) -> Query:
         """A registered query by name."""
@@ -178,12 +177,24 @@ def apply(program: Program, statement: Statement) -> None:
             program.explains.append(_explain(program, statement))
 
 
+# A name becomes the name of a file wherever an answer or a list is written.
+_NAME = re.compile(r"[^\W_][\w -]*")
+_LONGEST_NAME_BYTES = 200
+
+
 def _check_name(name: Name) -> None:
     if name.text.startswith("_"):
         raise QueryError(
             f'the name "{name}" starts with an underscore',
             name.span,
             detail="Such names are kept for Thalweg's own outputs.",
+        )
+    if not _NAME.fullmatch(name.text) or len(name.text.encode()) > _LONGEST_NAME_BYTES:
+        raise QueryError(
+            f"{name.text[:_LONGEST_NAME_BYTES]!r} cannot be a name",
+            name.span,
+            detail="Names are made of letters, digits, underscores, hyphens and spaces, begin with "
+            f"a letter or a digit, and have at most {_LONGEST_NAME_BYTES} bytes.",
         )
 
 
@@ -224,11 +235,12 @@ def _stream(program: Program, statement: CreateStream) -> Stream:
         time_column=time,
         unit=unit,
         slack=slack,
-        rank=len(program.catalog.streams()),
+        rank=program.catalog.next_rank(),
         key=tuple(_position(name, columns, statement.name) for name in statement.key),
         required=required,
         connector=connector,
         unit_declared=statement.unit is not None,
+        zone=program.settings.timezone,
     )
     _check_source(program, stream)
     return stream
@@ -282,6 +294,7 @@ def _table(program: Program, statement: CreateTable) -> Table:
         key=tuple(_position(name, columns, statement.name) for name in statement.key),
         required=required,
         connector=checked_connector(statement.connector, SOURCES, "source", program.source),
+        zone=program.settings.timezone,
     )
     _check_source(program, table)
     return table

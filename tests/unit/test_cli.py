@@ -164,3 +164,19 @@ def test_user_functions_and_aggregates(thalweg: Command, tmp_path: Path) -> None
     thalweg("run", "u.cql", "--out", "out")
     rows = [json.loads(line) for line in (tmp_path / "out/q.jsonl").read_text().splitlines()]
     assert [(row["s"], row["w"]) for row in rows] == [("IBM!", 0.0), ("SUN!", None)]
+
+
+def test_a_time_zone_holds_for_what_follows(thalweg: Command, tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("1970-01-02 00:00:00\n")
+    declaration = "CREATE STREAM {} (at TIMESTAMP) TIMESTAMP BY at FROM csv('s.csv');"
+    (tmp_path / "z.cql").write_text(
+        declaration.format("Early")
+        + "SET timezone = '-01:00';"
+        + declaration.format("Late")
+        + "SET timezone = '+05:00';"
+        + "CREATE QUERY q AS SELECT at FROM Early;"
+        + "CREATE QUERY r AS SELECT at FROM Late;"
+    )
+    thalweg("run", "z.cql", "--out", "out")
+    times = [json.loads((tmp_path / f"out/{q}.jsonl").read_text())["time"] for q in ("q", "r")]
+    assert times == [86_400_000_000, 90_000_000_000]
