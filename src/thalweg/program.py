@@ -47,6 +47,7 @@ from thalweg.cql.statements import (
 )
 from thalweg.cql.syntax_errors import span_of
 from thalweg.errors import BROKEN, QueryError, QueryErrors, SourceText, Span, did_you_mean
+from thalweg.evaluate import describe_exception
 from thalweg.functions import AGGREGATES, SCALARS
 from thalweg.plan.bind_query import QueryBinder
 from thalweg.plan.monotone import reads_stream
@@ -430,9 +431,11 @@ def load_python(
             sys.path.insert(0, str(folder))
     try:
         found: Any = importlib.import_module(module_name)
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a script of its own may well end in sys.exit()
         raise QueryError(
-            f"cannot import {module_name}", span, detail=f"{type(error).__name__}: {error}"
+            f"cannot import {module_name}", span, detail=describe_exception(error)
         ) from None
     for part in attribute.split("."):
         if not hasattr(found, part):

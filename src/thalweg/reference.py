@@ -549,7 +549,9 @@ def _user_aggregate(
         for values in sorted(arguments, key=row_key):
             state.add(*map(to_python, values, types))
         return from_python(state.result(), call.type)
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise Failure(describe_exception(error)) from None
 
 

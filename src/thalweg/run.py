@@ -17,6 +17,7 @@ from typing import Any
 from thalweg.answers import Change
 from thalweg.catalog import Query, Stream, Table
 from thalweg.errors import QueryError
+from thalweg.evaluate import Failures
 from thalweg.intake.accept import Accepting, accept
 from thalweg.program import Program, load_python
 from thalweg.reference import Inputs, Reference
@@ -72,13 +73,13 @@ def run_on_reference(
     for query in program.catalog.queries():
         notice(f"answering {query.name}")
         writers = _writers(program, query, out, file_format, report)
-        before = len(reference.failures)
+        reference.failures = Failures()
         changes = list(reference.answers(query.plan))
         report.records[query.name] = len(changes)
         _write(changes, writers)
         if not writers and not program.catalog.sinks():
             shown.append(_stamped(query, changes))
-        noted = list(reference.failures.noted)[before:]
+        noted = reference.failures.noted
         report.failures[query.name] = len(noted)
         _put_aside(
             report,

@@ -355,6 +355,59 @@ def test_a_user_function_that_raises(thalweg: Command, tmp_path: Path) -> None:
     assert "ZeroDivisionError" in failures
 
 
+def test_user_code_that_wants_to_end_the_program(thalweg: Command, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import sys\n"
+        "class Silent(Exception):\n    def __str__(self):\n        raise ValueError\n"
+        "def leave(x):\n    sys.exit(3)\n"
+        "def close(x):\n    raise GeneratorExit\n"
+        "def hush(x):\n    raise Silent\n"
+        "class Leave:\n    def add(self, x):\n        sys.exit(4)\n"
+        "    def result(self):\n        return 1\n"
+    )
+    (tmp_path / "s.csv").write_text("a,2,1\n")
+    (tmp_path / "s.cql").write_text(
+        SCRIPT.format(source="csv('s.csv')", clauses="").replace(
+            "CREATE QUERY q AS SELECT * FROM S;",
+            "CREATE FUNCTION leave(x INT) RETURNS INT AS 'mine:leave';"
+            "CREATE FUNCTION close(x INT) RETURNS INT AS 'mine:close';"
+            "CREATE FUNCTION hush(x INT) RETURNS INT AS 'mine:hush';"
+            "CREATE AGGREGATE gone(x INT) RETURNS INT AS 'mine:Leave';"
+            "CREATE QUERY q AS SELECT gone(leave(value)) AS a, gone(close(value)) AS b,"
+            " gone(hush(value)) AS c FROM S;",
+        )
+    )
+    ended = thalweg("run", "s.cql", "--out", "out")
+    assert ended.code == 0
+    assert [(row["a"], row["b"], row["c"]) for row in answers(tmp_path)] == [(None, None, None)]
+    failures = (tmp_path / "out/_failures/q.jsonl").read_text()
+    for reason in ('"SystemExit: 3"', '"GeneratorExit: "', '"Silent"', '"SystemExit: 4"'):
+        assert f'"reason": {reason}' in failures
+
+
+def test_a_module_that_ends_the_program_when_imported(thalweg: Command, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("raise SystemExit(0)\n")
+    (tmp_path / "s.cql").write_text("CREATE FUNCTION f(x INT) RETURNS INT AS 'mine:f';")
+    ended = thalweg("check", "s.cql")
+    assert ended.code == 1
+    assert "cannot import mine" in ended.err
+    assert "SystemExit: 0" in ended.err
+
+
+def test_failures_are_counted_for_each_query(thalweg: Command, tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("a,2,1\n")
+    (tmp_path / "s.cql").write_text(
+        SCRIPT.format(source="csv('s.csv')", clauses="").replace("*", "value / 0 AS x")
+        + "CREATE QUERY r AS SELECT name, value / 0 AS x FROM S;"
+        + "CREATE QUERY t AS SELECT name FROM S;"
+    )
+    ended = thalweg("run", "s.cql", "--out", "out")
+    assert "q: 1 record, 1 failed call (NULL instead)\n" in ended.err
+    assert "r: 1 record, 1 failed call (NULL instead)\n" in ended.err
+    assert "t: 1 record\n" in ended.err
+    assert len((tmp_path / "out/_failures/r.jsonl").read_text().splitlines()) == 1
+
+
 def test_compressed_files_are_read(thalweg: Command, tmp_path: Path) -> None:
     import gzip
 

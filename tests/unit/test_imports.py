@@ -20,7 +20,7 @@ ALLOWED = {
     "units": set(),
     "coercion": set(),
     "settings": {"functions"},
-    "functions": {"coercion", "plan", "cql", "sources"},
+    "functions": {"coercion", "plan", "cql"},
     "cql": set(),
     "catalog": {"plan", "settings"},
     "plan": LANGUAGE | {"optimize"},
@@ -48,8 +48,8 @@ ALLOWED = {
     "dataflow": {"answers", "evaluate", "operators", "plan", "reference", "vector"},
     "local": {"answers", "catalog", "dataflow", "intake", "operators", "vector"},
     "sinks": {"answers", "catalog", "connectors", "functions"},
-    "program": LANGUAGE | {"connectors", "sources", "sinks"},
-    "run": {"answers", "catalog", "intake", "program", "reference", "sinks", "sources"},
+    "program": LANGUAGE | {"connectors", "evaluate", "sources", "sinks"},
+    "run": {"answers", "catalog", "evaluate", "intake", "program", "reference", "sinks", "sources"},
     "demo": LANGUAGE | {"answers", "bags", "program", "reference", "run", "sinks"},
     "testing": LANGUAGE
     | RUNNING
