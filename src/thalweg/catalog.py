@@ -197,6 +197,11 @@ class Catalog:
     def streams(self) -> list[Stream]:
         return [entry for entry in self._entries.values() if isinstance(entry, Stream)]
 
+    def finest_tick(self) -> Unit:
+        """No query over these streams has a shorter tick: a microsecond, or theirs."""
+        ticks = [stream.tick for stream in self.streams()]
+        return min(Unit.MICROSECOND, *ticks, key=lambda unit: unit.value)
+
     def tables(self) -> list[Table]:
         return [entry for entry in self._entries.values() if isinstance(entry, Table)]
 

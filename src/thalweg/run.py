@@ -154,7 +154,7 @@ def read_inputs(
     ranks: dict[str, int] = {}
     for stream in program.catalog.streams():
         notice(f"reading {stream.name}")
-        state = accept(stream, _rows(program, stream))
+        state = accept(stream, _rows(program, stream), program.catalog.finest_tick())
         streams[stream.name] = state.arrivals
         ranks[stream.name] = stream.rank
         report.streams[stream.name] = StreamCounts(

@@ -124,6 +124,7 @@ def test_unreadable_csv_rows(thalweg: Command, tmp_path: Path) -> None:
     assert "2 columns instead of 3" in reasons
     assert "the line is not UTF-8" in reasons
     assert "the event time is NULL" in reasons
+    assert rejects[-1]["raw"] == "name=f, value=6, ts=NULL"
 
 
 def test_a_quote_that_is_never_closed(thalweg: Command, tmp_path: Path) -> None:
@@ -308,6 +309,20 @@ def test_times_that_go_back_beyond_the_slack(thalweg: Command, tmp_path: Path) -
     assert [row["row"] for row in listed(tmp_path, "_late")] == [
         {"name": "c", "value": 3, "ts": 7},
         {"name": "e", "value": 5, "ts": 9},
+    ]
+
+
+def test_times_beyond_the_range_of_instants(thalweg: Command, tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text(f"a,1,{-(2**63)}\nb,1,5\nc,1,{2**43}\nd,1,{2**63 - 1}\n")
+    script = write_script(tmp_path, "csv('s.csv')")
+    for file_format in ("parquet", "jsonl"):
+        ended = thalweg("run", script, "--out", "out", "--format", file_format)
+        assert "S: 2 rows, 2 rows rejected" in ended.err
+    assert [row["name"] for row in answers(tmp_path)] == ["b", "c"]
+    assert [reject["reason"] for reject in listed(tmp_path, "_rejects")] == [
+        f"the event time {time} (read as seconds: no UNIT is declared)"
+        " does not fit into 64 bits of microseconds"
+        for time in (-(2**63), 2**63 - 1)
     ]
 
 

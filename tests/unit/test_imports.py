@@ -31,7 +31,7 @@ ALLOWED = {
     "bags": {"plan"},
     "connectors": {"catalog", "cql"},
     "sources": {"catalog", "coercion", "connectors", "functions"},
-    "intake": {"catalog", "sources"},
+    "intake": {"catalog", "functions", "sources"},
     "reference": LANGUAGE | RUNNING | {"bags"},
     "vector": {"evaluate", "plan"},
     "kernels": set(),

@@ -306,7 +306,8 @@ def _accepting(section: Section, program: Program, feeds: Feeds) -> Accepting:
     stream = program.catalog.find(section.argument)
     if not isinstance(stream, Stream):
         raise GoldenError(f"{section.word} {section.argument} is no stream")
-    return accepted(stream, feeds.streams.get(stream.name, ()))
+    rows = feeds.streams.get(stream.name, ())
+    return accepted(stream, rows, program.catalog.finest_tick())
 
 
 def _check_rejects(section: Section, program: Program, feeds: Feeds) -> tuple[list[str], list[str]]:
