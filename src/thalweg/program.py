@@ -303,9 +303,7 @@ def _table(program: Program, statement: CreateTable) -> Table:
 
 def _check_source(program: Program, entry: Stream | Table) -> None:
     assert entry.connector is not None, "a declared stream has a connector"
-    check = SOURCES[entry.connector.name].check
-    if check is not None:
-        check(program.read_request(entry))
+    SOURCES[entry.connector.name].check(program.read_request(entry))
 
 
 def bind_query(program: Program, name: Name, syntax: exp.Expr, span: Span) -> Query:
@@ -396,6 +394,7 @@ def _sink(program: Program, statement: CreateSink) -> Sink:
             or "a sink takes the answers of a query made with CREATE QUERY",
         )
     connector = checked_connector(statement.connector, SINKS, "sink", program.source)
+    SINKS[connector.name].check(connector)
     return Sink(statement.name.text, entry.name, connector)
 
 

@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from thalweg.sinks.whole_file import whole_file
+
 from .conftest import Command
 
 SCRIPT = """
@@ -31,8 +33,8 @@ def answers(folder: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in (folder / "out/q.jsonl").read_text().splitlines()]
 
 
-def listed(folder: Path, kind: str) -> list[dict[str, object]]:
-    path = folder / "out" / kind / "S.jsonl"
+def listed(folder: Path, kind: str, name: str = "S") -> list[dict[str, object]]:
+    path = folder / "out" / kind / f"{name}.jsonl"
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
@@ -149,13 +151,20 @@ def test_a_quote_that_is_never_closed(thalweg: Command, tmp_path: Path) -> None:
 def test_an_unclosed_quote_reaches_neither_the_end_nor_far(
     thalweg: Command, tmp_path: Path
 ) -> None:
-    rows = "".join(f"r{i},1,{i}\n" for i in range(2, 2500))
-    (tmp_path / "s.csv").write_text(f'"a,1,1\n{rows}"b,1,2500\nc,1,2501\n')
-    ended = thalweg("run", write_script(tmp_path, "csv('s.csv')"), "--out", "out")
-    assert "2499 rows, 2 rows rejected" in ended.err
-    assert [(reject["place"], reject["reason"]) for reject in listed(tmp_path, "_rejects")] == [
-        ("s.csv:1", "the line cannot be split: a quote is not closed within 1000 lines"),
-        ("s.csv:2500", "the line cannot be split: a quote is not closed"),
+    rows = "".join(f"r{i},{i}\n" for i in range(2, 2500))
+    (tmp_path / "s.csv").write_text("a,1,10\n")
+    (tmp_path / "t.csv").write_text(f'"a,1\n{rows}"b,2500\nc,2501\n')
+    (tmp_path / "s.cql").write_text(
+        SCRIPT.format(source="csv('s.csv')", clauses="")
+        + "CREATE TABLE T (name STRING, x INT) FROM csv('t.csv');"
+    )
+    ended = thalweg("run", "s.cql", "--out", "out")
+    assert "T: 2499 rows, 2 rows rejected" in ended.err
+    assert [
+        (reject["place"], reject["reason"]) for reject in listed(tmp_path, "_rejects", "T")
+    ] == [
+        ("t.csv:1", "the line cannot be split: a quote is not closed within 1000 lines"),
+        ("t.csv:2500", "the line cannot be split: a quote is not closed"),
     ]
 
 
@@ -440,3 +449,101 @@ def test_a_truncated_compressed_file(thalweg: Command, tmp_path: Path) -> None:
     assert ended.code == 1
     assert "cannot read" in ended.err
     assert not (tmp_path / "out/q.jsonl").exists()
+
+
+def test_a_location_in_the_home_of_nobody(thalweg: Command, tmp_path: Path) -> None:
+    ended = thalweg("run", write_script(tmp_path, "csv('~no-such-user/s.csv')"))
+    assert ended.code == 1
+    assert "there is no home folder for '~no-such-user/s.csv'" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("sink", "message"),
+    [
+        ("jsonl('d')", "it is a folder"),
+        ("parquet('/dev/full')", "it is not a regular file"),
+        ("csv('s.csv/x.csv')", "s.csv is not a folder"),
+        ("csv('~no-such-user/x')", "there is no home folder"),
+        ("csv('s.csv')", 'would be written over s.csv, which stream "S" reads'),
+        ("csv('link.csv')", 'would be written over s.csv, which stream "S" reads'),
+        ("jsonl('d/../other.jsonl')", 'sink "other" and sink "t" go to one file'),
+        ("jsonl('out/q.jsonl')", 'the answer of q and sink "t" go to one file'),
+        ("jsonl('out/_failures/q.jsonl')", 'the failures of q and sink "t" go to one file'),
+    ],
+)
+def test_an_output_that_cannot_be(
+    thalweg: Command, tmp_path: Path, sink: str, message: str
+) -> None:
+    (tmp_path / "s.csv").write_text("a,1,10\n")
+    (tmp_path / "link.csv").symlink_to("s.csv")
+    (tmp_path / "d").mkdir()
+    before = sorted(path.name for path in tmp_path.rglob("*"))
+    (tmp_path / "s.cql").write_text(
+        SCRIPT.format(source="csv('s.csv')", clauses="")
+        + "CREATE SINK other FROM q INTO jsonl('other.jsonl');"
+        + f"CREATE SINK t FROM q INTO {sink};"
+    )
+    ended = thalweg("run", "s.cql", "--out", "out")
+    assert ended.code == 1
+    assert message in ended.err
+    assert sorted(path.name for path in tmp_path.rglob("*")) == sorted([*before, "s.cql"])
+
+
+@pytest.mark.parametrize("name", ["_late", "_rejects", "_failures"])
+def test_a_file_in_the_place_of_a_list(thalweg: Command, tmp_path: Path, name: str) -> None:
+    (tmp_path / "s.csv").write_text("a,1,10\n")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / name).write_text("")
+    ended = thalweg("run", write_script(tmp_path, "csv('s.csv')"), "--out", "out")
+    assert ended.code == 1
+    assert f"{name} is not a folder" in ended.err
+
+
+def test_a_link_as_output_stays_a_link(thalweg: Command, tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("a,1,10\n")
+    (tmp_path / "d").mkdir()
+    (tmp_path / "link.csv").symlink_to("d/real.csv")
+    (tmp_path / "s.cql").write_text(
+        SCRIPT.format(source="csv('s.csv')", clauses="")
+        + "CREATE SINK t FROM q INTO csv('link.csv');"
+    )
+    assert thalweg("run", "s.cql").code == 0
+    assert (tmp_path / "link.csv").is_symlink()
+    assert (tmp_path / "d/real.csv").read_text().endswith("10,+,a,1,10\n")
+
+
+def test_nothing_is_left_behind_by_an_interrupt(tmp_path: Path) -> None:
+    def write_half() -> None:
+        with whole_file(tmp_path / "q.jsonl") as partial:
+            partial.write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_half()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_terminal_that_takes_no_more(thalweg: Command, tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("a,1,10\n")
+    script = write_script(tmp_path, "csv('s.csv')")
+    for arguments in (("run", script), ("check", script), ("explain", script, "--json")):
+        with open("/dev/full", "wb") as full:
+            ended = thalweg(*arguments, stdout=full)
+        assert ended.code == 1
+        assert "No space left on device" in ended.err
+
+
+def test_texts_are_shown_as_they_are(thalweg: Command, tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text(f"[bold]x[/] :smile: {'long ' * 40},1,10\n")
+    script = write_script(tmp_path, "csv('s.csv')")
+    ended = thalweg("run", script)
+    assert f"+ name=[bold]x[/] :smile: {'long ' * 40}  value=1" in ended.out
+    (tmp_path / "s.cql").write_text("CREATE QUERY q AS SELECT '[/] :smile:' FROM [red]")
+    assert "SELECT '[/] :smile:' FROM [red]" in thalweg("check", "s.cql").err
+
+
+def test_many_mistakes_are_not_all_shown(thalweg: Command, tmp_path: Path) -> None:
+    (tmp_path / "s.cql").write_text("SET nothing = 1;\n" * 60)
+    ended = thalweg("check", "s.cql")
+    assert ended.err.count("error:") == 50
+    assert ended.err.endswith("and 10 more\n")

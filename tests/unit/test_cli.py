@@ -71,6 +71,7 @@ def test_sinks_of_the_script(thalweg: Command, tmp_path: Path) -> None:
         file.write("CREATE SINK s FROM dear INTO csv('dear.csv');")
     ended = thalweg("run", "t.cql", "--drain")
     assert ended.out == ""
+    assert "latest: 2 records, not written (no sink; --out DIR writes every query)" in ended.err
     assert (tmp_path / "dear.csv").read_text() == ("time,sign,symbol,price\n1000000,+,IBM,12.50\n")
 
 

@@ -49,7 +49,9 @@ ALLOWED = {
     "local": {"answers", "catalog", "dataflow", "intake", "operators", "vector"},
     "sinks": {"answers", "catalog", "connectors", "functions"},
     "program": LANGUAGE | {"connectors", "evaluate", "sources", "sinks"},
-    "run": {"answers", "catalog", "evaluate", "intake", "program", "reference", "sinks", "sources"},
+    "outputs": {"catalog", "connectors", "program", "sinks", "sources"},
+    "run": {"answers", "catalog", "evaluate", "intake", "outputs", "program", "reference"}
+    | {"sinks", "sources"},
     "demo": LANGUAGE | {"answers", "bags", "program", "reference", "run", "sinks"},
     "testing": LANGUAGE
     | RUNNING

@@ -65,10 +65,11 @@ Read = Callable[[ReadRequest], Iterator[Accepted | Reject]]
 
 @dataclass(frozen=True)
 class SourceKind(ConnectorKind):
-    """`check`, if there is one, refuses what cannot work before anything is read."""
+    """`check` refuses what cannot work, without looking at any file."""
 
     read: Read
-    check: Callable[[ReadRequest], None] | None = None
+    check: Callable[[ReadRequest], None]
+    reads_files: bool = False
 
 
 def files_of(request: ReadRequest) -> list[Path]:
