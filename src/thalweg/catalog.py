@@ -70,7 +70,6 @@ class Table:
     columns: Schema
     key: tuple[int, ...] = ()
     required: frozenset[int] = frozenset()
-    refreshed: bool = False
     connector: Connector | None = None
     zone: str = "UTC"
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
+from thalweg.demo.show import demo_program
+
 from .conftest import Command
 
 SCRIPT = """
@@ -143,6 +145,11 @@ def test_the_demo_where_the_screen_cannot_be_redrawn(thalweg: Command) -> None:
     assert ended.code == 0
     assert "busiest (relation, as it stands)" in ended.out
     assert "The streams have ended" in ended.out
+
+
+def test_the_demo_script_fits_into_eighty_columns() -> None:
+    _, text = demo_program()
+    assert max(map(len, text.splitlines())) <= 76
 
 
 def test_user_functions_and_aggregates(thalweg: Command, tmp_path: Path) -> None:
