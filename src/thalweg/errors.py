@@ -83,6 +83,10 @@ class QueryError(Exception):
         return self.render()
 
 
+# Past that, the first ones are what to mend.
+_MOST_SHOWN = 50
+
+
 class QueryErrors(Exception):
     """All mistakes found in one script, in the order of their places."""
 
@@ -94,7 +98,9 @@ class QueryErrors(Exception):
         super().__init__(self.render())
 
     def render(self) -> str:
-        return "\n\n".join(error.render() for error in self.errors)
+        shown = [error.render() for error in self.errors[:_MOST_SHOWN]]
+        more = len(self.errors) - len(shown)
+        return "\n\n".join([*shown, f"and {more} more"] if more else shown)
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:

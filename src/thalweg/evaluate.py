@@ -165,7 +165,9 @@ class Compiler:
             try:
                 result = function(*map(to_python, values, types))
                 return from_python(result, call.type)
-            except Exception as error:
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
                 around.failures.note(expression_text(call), describe_exception(error), values)
                 return None
 
@@ -198,10 +200,14 @@ class Compiler:
         return evaluate
 
 
-def describe_exception(error: Exception) -> str:
+def describe_exception(error: BaseException) -> str:
+    """What a user's code raised; its text is the user's code too, and may raise."""
     if isinstance(error, Failure):
         return str(error)
-    return f"{type(error).__name__}: {error}"
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:
+        return type(error).__name__
 
 
 def _outer(around: Surroundings) -> Values:

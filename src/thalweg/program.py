@@ -8,6 +8,7 @@ their own.
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -46,6 +47,7 @@ from thalweg.cql.statements import (
 )
 from thalweg.cql.syntax_errors import span_of
 from thalweg.errors import BROKEN, QueryError, QueryErrors, SourceText, Span, did_you_mean
+from thalweg.evaluate import describe_exception
 from thalweg.functions import AGGREGATES, SCALARS
 from thalweg.plan.bind_query import QueryBinder
 from thalweg.plan.monotone import reads_stream
@@ -76,9 +78,7 @@ class Program:
 
     def read_request(self, entry: Stream | Table) -> ReadRequest:
         assert entry.connector is not None, f"{entry.name} is fed from memory"
-        return ReadRequest(
-            entry.connector, entry.columns, entry.required, self.settings.timezone, self.folders
-        )
+        return ReadRequest(entry.connector, entry.columns, entry.required, entry.zone, self.folders)
 
     def query(self, name: str) -> Query:
         """A registered query by name."""
@@ -178,12 +178,24 @@ def apply(program: Program, statement: Statement) -> None:
             program.explains.append(_explain(program, statement))
 
 
+# A name becomes the name of a file wherever an answer or a list is written.
+_NAME = re.compile(r"[^\W_][\w -]*")
+_LONGEST_NAME_BYTES = 200
+
+
 def _check_name(name: Name) -> None:
     if name.text.startswith("_"):
         raise QueryError(
             f'the name "{name}" starts with an underscore',
             name.span,
             detail="Such names are kept for Thalweg's own outputs.",
+        )
+    if not _NAME.fullmatch(name.text) or len(name.text.encode()) > _LONGEST_NAME_BYTES:
+        raise QueryError(
+            f"{name.text[:_LONGEST_NAME_BYTES]!r} cannot be a name",
+            name.span,
+            detail="Names are made of letters, digits, underscores, hyphens and spaces, begin with "
+            f"a letter or a digit, and have at most {_LONGEST_NAME_BYTES} bytes.",
         )
 
 
@@ -224,11 +236,12 @@ def _stream(program: Program, statement: CreateStream) -> Stream:
         time_column=time,
         unit=unit,
         slack=slack,
-        rank=len(program.catalog.streams()),
+        rank=program.catalog.next_rank(),
         key=tuple(_position(name, columns, statement.name) for name in statement.key),
         required=required,
         connector=connector,
         unit_declared=statement.unit is not None,
+        zone=program.settings.timezone,
     )
     _check_source(program, stream)
     return stream
@@ -282,6 +295,7 @@ def _table(program: Program, statement: CreateTable) -> Table:
         key=tuple(_position(name, columns, statement.name) for name in statement.key),
         required=required,
         connector=checked_connector(statement.connector, SOURCES, "source", program.source),
+        zone=program.settings.timezone,
     )
     _check_source(program, table)
     return table
@@ -289,9 +303,7 @@ def _table(program: Program, statement: CreateTable) -> Table:
 
 def _check_source(program: Program, entry: Stream | Table) -> None:
     assert entry.connector is not None, "a declared stream has a connector"
-    check = SOURCES[entry.connector.name].check
-    if check is not None:
-        check(program.read_request(entry))
+    SOURCES[entry.connector.name].check(program.read_request(entry))
 
 
 def bind_query(program: Program, name: Name, syntax: exp.Expr, span: Span) -> Query:
@@ -382,6 +394,7 @@ def _sink(program: Program, statement: CreateSink) -> Sink:
             or "a sink takes the answers of a query made with CREATE QUERY",
         )
     connector = checked_connector(statement.connector, SINKS, "sink", program.source)
+    SINKS[connector.name].check(connector)
     return Sink(statement.name.text, entry.name, connector)
 
 
@@ -417,9 +430,11 @@ def load_python(
             sys.path.insert(0, str(folder))
     try:
         found: Any = importlib.import_module(module_name)
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a script of its own may well end in sys.exit()
         raise QueryError(
-            f"cannot import {module_name}", span, detail=f"{type(error).__name__}: {error}"
+            f"cannot import {module_name}", span, detail=describe_exception(error)
         ) from None
     for part in attribute.split("."):
         if not hasattr(found, part):

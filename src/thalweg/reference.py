@@ -184,6 +184,8 @@ class Reference:
             case QueryScan(plan=inner, scale=scale):
                 for element in self.stream(inner):
                     time = element.time * scale
+                    if time > END_OF_TIME:
+                        return
                     yield Element(time, Row(element.row.values, stamped(time, element.row.order)))
             case Filter(input=source, predicate=predicate):
                 for element in self.stream(source):
@@ -249,7 +251,7 @@ class Reference:
     def _changes(self, plan: Plan) -> set[int]:
         match plan:
             case QueryScan(plan=inner, scale=scale) if not inner.is_stream:
-                return {now * scale for now in self.changes(inner)}
+                return _in_time({now * scale for now in self.changes(inner)})
             case SlideWindow(input=source, span=span, step=step):
                 times = self.arrivals(source)
                 entries = {(t // step + 1) * step for t in times}
@@ -549,7 +551,9 @@ def _user_aggregate(
         for values in sorted(arguments, key=row_key):
             state.add(*map(to_python, values, types))
         return from_python(state.result(), call.type)
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise Failure(describe_exception(error)) from None
 
 

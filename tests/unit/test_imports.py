@@ -20,7 +20,7 @@ ALLOWED = {
     "units": set(),
     "coercion": set(),
     "settings": {"functions"},
-    "functions": {"coercion", "plan", "cql", "sources"},
+    "functions": {"coercion", "plan", "cql"},
     "cql": set(),
     "catalog": {"plan", "settings"},
     "plan": LANGUAGE | {"optimize"},
@@ -31,7 +31,7 @@ ALLOWED = {
     "bags": {"plan"},
     "connectors": {"catalog", "cql"},
     "sources": {"catalog", "coercion", "connectors", "functions"},
-    "intake": {"catalog", "sources"},
+    "intake": {"catalog", "functions", "sources"},
     "reference": LANGUAGE | RUNNING | {"bags"},
     "vector": {"evaluate", "plan"},
     "kernels": set(),
@@ -48,8 +48,10 @@ ALLOWED = {
     "dataflow": {"answers", "evaluate", "operators", "plan", "reference", "vector"},
     "local": {"answers", "catalog", "dataflow", "intake", "operators", "vector"},
     "sinks": {"answers", "catalog", "connectors", "functions"},
-    "program": LANGUAGE | {"connectors", "sources", "sinks"},
-    "run": {"answers", "catalog", "intake", "program", "reference", "sinks", "sources"},
+    "program": LANGUAGE | {"connectors", "evaluate", "sources", "sinks"},
+    "outputs": {"catalog", "connectors", "program", "sinks", "sources"},
+    "run": {"answers", "catalog", "evaluate", "intake", "outputs", "program", "reference"}
+    | {"sinks", "sources"},
     "demo": LANGUAGE | {"answers", "bags", "program", "reference", "run", "sinks"},
     "testing": LANGUAGE
     | RUNNING

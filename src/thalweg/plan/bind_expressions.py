@@ -266,9 +266,9 @@ class ExpressionBinder(CallBinder):
                 )
             targets.append(common)
             converted.append(self.converted(value, common))
-        return InSubquery(values=tuple(converted), plan=self._columns_as(plan, targets))
+        return InSubquery(values=tuple(converted), plan=self.columns_as(plan, targets))
 
-    def _columns_as(self, plan: Plan, targets: list[Type]) -> Plan:
+    def columns_as(self, plan: Plan, targets: list[Type]) -> Plan:
         """The plan with its columns converted to the given types."""
         if [f.type for f in plan.schema] == targets:
             return plan

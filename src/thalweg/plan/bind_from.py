@@ -166,7 +166,7 @@ class FromBinder:
                 return scan, entry.unit, f'stream "{entry.name}"'
             case Table():
                 everything = tuple(range(len(entry.columns)))
-                table = TableScan(entry.name, entry.columns, everything, entry.refreshed)
+                table = TableScan(entry.name, entry.columns, everything)
                 return table, None, f'table "{entry.name}"'
             case Query():
                 scan_query = QueryScan(entry.name, entry.plan, self.tick.ticks_per(entry.tick))

@@ -156,8 +156,8 @@ class QueryBinder(FromBinder):
             types.append(common)
         binder = self.expressions(Scope())
         return SetOperation(
-            binder._columns_as(left, types),
-            binder._columns_as(right, types),
+            binder.columns_as(left, types),
+            binder.columns_as(right, types),
             kind,
             not node.args.get("distinct"),
         )

@@ -308,7 +308,8 @@ def _check_plan(
 
 def _accepting(section: Section, program: Program, feeds: Feeds, script: GoldenScript) -> Accepting:
     stream = _stream_of(section, program, script)
-    return accepted(stream, feeds.streams.get(stream.name, ()))
+    rows = feeds.streams.get(stream.name, ())
+    return accepted(stream, rows, program.catalog.finest_tick())
 
 
 def _check_rejects(
