@@ -20,7 +20,7 @@ from thalweg.catalog import Entry, Query
 from thalweg.cql.script import read_script
 from thalweg.demo.show import run_demo
 from thalweg.errors import QueryError, QueryErrors
-from thalweg.plan.explain import explain_json, explain_text
+from thalweg.explain import explain_json, explain_text
 from thalweg.program import Program, bind_script
 from thalweg.run import RunReport, run_on_reference
 from thalweg.testing.scripts import test_scripts

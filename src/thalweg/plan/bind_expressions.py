@@ -64,6 +64,7 @@ _BINARY: dict[type[exp.Expr], str] = {
     exp.BitwiseXor: "^",
     exp.BitwiseLeftShift: "<<",
     exp.BitwiseRightShift: ">>",
+    exp.Operator: ">>>",
     exp.DPipe: "concat",
     exp.RegexpLike: "rlike",
 }
