@@ -14,23 +14,30 @@ from typing import Any
 
 import numpy as np
 
-from thalweg.answers import Change
 from thalweg.evaluate import Compiler, Failures
 from thalweg.operators.aggregate_defined import DefinedAggregateRun
 from thalweg.operators.aggregate_final import FinalAggregateRun
 from thalweg.operators.aggregate_partial import PartialAggregateRun
 from thalweg.operators.aggregate_sums import sums_of
-from thalweg.operators.answer import RelationAnswerRun, StreamAnswerRun
+from thalweg.operators.answer import Records, RelationAnswerRun, StreamAnswerRun
 from thalweg.operators.base import Moment, Operator
 from thalweg.operators.by_definition import ByDefinitionRun, Leaf
-from thalweg.operators.counted import CountedRun, StreamOperatorRun
+from thalweg.operators.counted import CountedRun, EnteringRun, StreamOperatorRun
 from thalweg.operators.delta import BEFORE_TIME, FOREVER, Delta
 from thalweg.operators.join import JoinRun
 from thalweg.operators.leaves import ReceivedRun, StreamRun, TableRun
 from thalweg.operators.stateless import BeginRun, FilterRun, ProjectRun, RescaleRun, UnionRun
 from thalweg.operators.top import TopRun
 from thalweg.operators.windows import RowsWindowRun, TimeWindowRun
-from thalweg.plan.expressions import AggregateCall, Call, Column, Expression, Literal, conjuncts
+from thalweg.plan.expressions import (
+    AggregateCall,
+    Call,
+    Column,
+    Expression,
+    Literal,
+    columns_used,
+    conjuncts,
+)
 from thalweg.plan.nodes import (
     Aggregate,
     Distinct,
@@ -55,6 +62,7 @@ from thalweg.plan.nodes import (
     Window,
 )
 from thalweg.plan.placed import (
+    Entering,
     Exchange,
     FinalAggregate,
     PartialAggregate,
@@ -91,7 +99,7 @@ class Node:
 class Stepped:
     """What came of a step: records of queries, changes for exchanges and how far each is."""
 
-    answers: Mapping[str, list[Change]]
+    answers: Mapping[str, Records]
     sent: Mapping[int, Delta]
     reached: Mapping[Origin, int]
 
@@ -153,15 +161,15 @@ class Dataflow:
                 node.operator.step(inputs, _moment(node, frontier, tuple(reached), firsts))
             )
         return Stepped(
-            {name: self._changes(index) for name, index in self._answers.items()},
+            {name: self._records(index) for name, index in self._answers.items()},
             {number: outputs[index] for number, index in self._sent.items()},
             {number: frontiers[index] for number, index in self._sent.items()},
         )
 
-    def _changes(self, index: int) -> list[Change]:
+    def _records(self, index: int) -> Records:
         operator = self._nodes[index].operator
         assert isinstance(operator, RelationAnswerRun | StreamAnswerRun), "an answer is last"
-        return operator.changes()
+        return operator.records
 
     # Building
 
@@ -237,6 +245,9 @@ class Dataflow:
             case Filter(input=source, predicate=predicate):
                 run = FilterRun(predicate, self._compiler)
                 return self._add(run, (self._node(source),), plan.schema)
+            case Project(input=JoinGraph() as graph, outputs=outputs) if is_local(graph):
+                needed = frozenset[int]().union(*map(columns_used, outputs))
+                return self._project(self._graph(graph, needed), outputs, plan.schema)
             case Project(input=source, outputs=outputs):
                 return self._project(self._node(source), outputs, plan.schema)
             case RowsWindow() | PartitionWindow():
@@ -244,9 +255,8 @@ class Dataflow:
                 return self._add(rows_run, (self._ordered(plan.input),), plan.schema)
             case Window(input=source):
                 return self._add(TimeWindowRun(plan), (self._node(source),), plan.schema)
-            case JoinGraph(members=members):
-                inputs = tuple(self._node(member) for member in members)
-                return self._add(JoinRun(plan, self._compiler), inputs, plan.schema)
+            case JoinGraph(schema=schema):
+                return self._graph(plan, frozenset(range(len(schema))))
             case Join():
                 return self._join(plan)
             case Aggregate(input=source):
@@ -269,6 +279,8 @@ class Dataflow:
                 return self._set_operation(plan)
             case Top(input=source):
                 return self._add(TopRun(plan), (self._node(source),), plan.schema)
+            case Entering(input=source):
+                return self._add(EnteringRun(), (self._from_begin(source),), plan.schema)
             case StreamOperator(input=source):
                 run_of = StreamOperatorRun(plan.schema, isinstance(plan, Istream))
                 return self._add(run_of, (self._from_begin(source),), plan.schema)
@@ -295,6 +307,14 @@ class Dataflow:
                 index = self._by_definition(plan)
         self._known[key] = index
         return index
+
+    def _graph(self, graph: JoinGraph, needed: frozenset[int]) -> int:
+        key = ("needed", graph, needed)
+        if key not in self._known:
+            inputs = tuple(self._node(member) for member in graph.members)
+            run = JoinRun(graph, self._compiler, needed)
+            self._known[key] = self._add(run, inputs, graph.schema)
+        return self._known[key]
 
     def _constant(self, rows: list[Values], schema: Schema) -> int:
         return self._leaf(TableRun(rows, schema), None, 1, ())

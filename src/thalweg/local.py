@@ -94,8 +94,8 @@ class LocalEngine:
                 if to == shard
             }
             stepped = dataflow.step(received, self._reached, self._firsts)
-            for name, changes in stepped.answers.items():
-                answers[name] += changes
+            for name, records in stepped.answers.items():
+                answers[name] += records.changes()
             self._send(stepped.sent)
             for number, frontier in stepped.reached.items():
                 reached[number] = min(frontier, reached.get(number, FOREVER))

@@ -24,7 +24,7 @@ ALLOWED = {
     "cql": set(),
     "catalog": {"plan", "settings"},
     "plan": LANGUAGE,
-    "optimize": {"evaluate", "operators", "plan"},
+    "optimize": {"catalog", "evaluate", "operators", "plan"},
     "explain": {"catalog", "optimize", "plan"},
     "evaluate": {"functions", "plan", "python_values"},
     "python_values": {"functions"},
@@ -34,7 +34,7 @@ ALLOWED = {
     "sources": {"catalog", "coercion", "connectors", "functions"},
     "intake": {"catalog", "functions", "kernels", "operators", "sources", "vector"},
     "reference": RUNNING | {"bags", "functions", "plan"},
-    "vector": {"evaluate", "plan"},
+    "vector": {"evaluate", "kernels", "plan"},
     "kernels": set(),
     "operators": {"answers", "bags", "evaluate", "functions", "kernels", "plan", "reference"}
     | {"vector"},

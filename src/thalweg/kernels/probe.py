@@ -1,4 +1,8 @@
-"""A hash index over stored intervals, and its probe."""
+"""A hash index over stored intervals, and its probe.
+
+A record is (key, start, end, next record of its chain): all that a probe looks
+at lies together in memory.
+"""
 
 from __future__ import annotations
 
@@ -8,60 +12,46 @@ import numpy as np
 
 from thalweg.kernels import kernel
 
-
-@kernel
-def link_rows(hashes: Any, heads: Any, following: Any, first: int, end: int) -> None:
-    """Enter rows first … end − 1 into the chains of their hashes."""
-    mask = len(heads) - 1
-    for row in range(first, end):
-        bucket = hashes[row] & mask
-        following[row] = heads[bucket]
-        heads[bucket] = row
+# The first columns of a record.
+KEY, START, END = range(3)
 
 
 @kernel
-def probe_index(
-    words: Any,
-    hashes: Any,
-    starts: Any,
-    ends: Any,
-    stored_words: Any,
-    stored_hashes: Any,
-    stored_starts: Any,
-    stored_ends: Any,
-    heads: Any,
-    following: Any,
-) -> Any:
-    """Pairs (probing row, stored row) with equal words and intervals that meet."""
-    mask = len(heads) - 1
-    width = words.shape[1]
-    left = np.empty(max(16, len(words)), np.int64)
-    right = np.empty(len(left), np.int64)
+def link_records(records: Any, buckets: Any, heads: Any, first: int) -> None:
+    """Enter records from `first` on into the chains of their buckets."""
+    for i in range(len(buckets)):
+        bucket = buckets[i]
+        records[first + i, 3] = heads[bucket]
+        heads[bucket] = first + i
+
+
+@kernel
+def probe_records(keys: Any, buckets: Any, starts: Any, ends: Any, records: Any, heads: Any) -> Any:
+    """Pairs (probing row, record) with equal keys and intervals that meet, and where they do."""
+    size = max(16, len(keys))
+    left = np.empty(size, np.int64)
+    right = np.empty(size, np.int64)
+    found_starts = np.empty(size, np.int64)
+    found_ends = np.empty(size, np.int64)
     found = 0
-    for row in range(len(words)):
-        hashed = hashes[row]
-        stored = heads[hashed & mask]
-        while stored >= 0:
-            if (
-                stored_hashes[stored] == hashed
-                and stored_starts[stored] < ends[row]
-                and starts[row] < stored_ends[stored]
-            ):
-                same = True
-                for column in range(width):
-                    if stored_words[stored, column] != words[row, column]:
-                        same = False
-                        break
-                if same:
-                    if found == len(left):
-                        more_left = np.empty(2 * found, np.int64)
-                        more_right = np.empty(2 * found, np.int64)
-                        more_left[:found] = left
-                        more_right[:found] = right
-                        left = more_left
-                        right = more_right
+    for row in range(len(keys)):
+        key = keys[row]
+        record = heads[buckets[row]]
+        while record >= 0:
+            if records[record, 0] == key:
+                start = max(starts[row], records[record, 1])
+                end = min(ends[row], records[record, 2])
+                if start < end:
+                    if found == size:
+                        size *= 2
+                        left = np.concatenate((left, np.empty(found, np.int64)))
+                        right = np.concatenate((right, np.empty(found, np.int64)))
+                        found_starts = np.concatenate((found_starts, np.empty(found, np.int64)))
+                        found_ends = np.concatenate((found_ends, np.empty(found, np.int64)))
                     left[found] = row
-                    right[found] = stored
+                    right[found] = record
+                    found_starts[found] = start
+                    found_ends[found] = end
                     found += 1
-            stored = following[stored]
-    return left[:found], right[:found]
+            record = records[record, 3]
+    return left[:found], right[:found], found_starts[:found], found_ends[:found]

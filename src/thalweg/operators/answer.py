@@ -2,15 +2,55 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from thalweg.answers import Change
 from thalweg.operators.base import Moment
-from thalweg.operators.calendar import Calendar, Events
+from thalweg.operators.calendar import Calendar, Events, all_events
 from thalweg.operators.counts import CountedRows
 from thalweg.operators.delta import Delta, Times, nothing
 from thalweg.types import Schema
 from thalweg.vector.column import Columns, rows_of, taken
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Rows with the instant and the number of copies that came, or with a negative number went."""
+
+    columns: Columns
+    time: Times
+    weight: Times
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def in_order(self) -> Records:
+        """One record per copy, by time; what goes before what comes."""
+        time, weight = self.time, self.weight
+        ones = bool((weight == 1).all())
+        if ones and (len(time) < 2 or bool((time[1:] >= time[:-1]).all())):
+            return self
+        order = np.argsort(time, kind="stable") if ones else np.lexsort((weight, time))
+        copies = np.abs(weight[order])
+        if int(copies.max(initial=1)) > 1 or not copies.all():
+            order = np.repeat(order, copies)
+        return Records(taken(self.columns, order), time[order], np.sign(weight[order]))
+
+    def changes(self) -> list[Change]:
+        ordered = self.in_order()
+        rows = rows_of(ordered.columns, len(ordered))
+        signs = np.where(ordered.weight > 0, "+", "-").tolist()
+        return [
+            Change(at, sign, row)
+            for at, sign, row in zip(ordered.time.tolist(), signs, rows, strict=True)
+        ]
+
+
+def no_records(schema: Schema) -> Records:
+    empty = nothing(schema)
+    return Records(empty.columns, empty.start, empty.weight)
 
 
 class RelationAnswerRun:
@@ -19,19 +59,16 @@ class RelationAnswerRun:
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
         self._rows = CountedRows(schema, 1)
-        self._changes: list[Change] = []
+        self.records = no_records(schema)
 
     def step(self, inputs: tuple[Delta, ...], moment: Moment) -> Delta:
         self._rows.add(0, inputs[0])
         steps = self._rows.steps(moment.frontier, lambda count: count)
-        self._changes = []
-        if steps is not None:
-            change = steps.after - steps.before
-            self._changes = records(steps.columns, steps.time, change)
-        return nothing(self._schema)
-
-    def changes(self) -> list[Change]:
-        return self._changes
+        if steps is None:
+            self.records = no_records(self._schema)
+        else:
+            self.records = Records(steps.columns, steps.time, steps.after - steps.before)
+        return inputs[0]
 
 
 class StreamAnswerRun:
@@ -40,26 +77,19 @@ class StreamAnswerRun:
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
         self._waiting = Calendar()
-        self._changes: list[Change] = []
+        self.records = no_records(schema)
 
     def step(self, inputs: tuple[Delta, ...], moment: Moment) -> Delta:
         (delta,) = inputs
-        self._waiting.add(Events(delta.start, (delta.weight,), delta.columns))
+        ready = delta.start < moment.frontier
+        early = delta.where(~ready)
+        now = delta.where(ready)
         due = self._waiting.due(moment.frontier)
-        self._changes = [] if due is None else records(due.columns, due.time, due.numbers[0])
-        return nothing(self._schema)
-
-    def changes(self) -> list[Change]:
-        return self._changes
-
-
-def records(columns: Columns, time: Times, weight: Times) -> list[Change]:
-    """Changes one by one: what leaves before what enters."""
-    order = np.lexsort((weight, time))
-    order = np.repeat(order, np.abs(weight[order]))
-    signs = np.where(weight[order] > 0, "+", "-").tolist()
-    rows = rows_of(taken(columns, order), len(order))
-    return [
-        Change(at, sign, row)
-        for at, sign, row in zip(time[order].tolist(), signs, rows, strict=True)
-    ]
+        self._waiting.add(Events(early.start, (early.weight,), early.columns))
+        if due is None:
+            self.records = Records(now.columns, now.start, now.weight)
+        else:
+            parts = [due, Events(now.start, (now.weight,), now.columns)]
+            events = all_events([part for part in parts if len(part)])
+            self.records = Records(events.columns, events.time, events.numbers[0])
+        return delta

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from thalweg.types import NULL, ArrayType, StructType, Type
 from thalweg.values import sort_key
 from thalweg.vector.column import Columns, Vector
+from thalweg.vector.hashing import number_words
 
 _BITS = 63
 
@@ -57,12 +58,3 @@ class Identity:
     def _numbered(self, i: int, values: list[Any]) -> npt.NDArray[np.int64]:
         known = self._numbers[i]
         return np.array([known.setdefault(value, len(known)) for value in values], np.int64)
-
-
-def number_words(data: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """Numbers as words; equal floats have one form."""
-    if data.dtype.kind == "f":
-        plain = data.astype(np.float64) + 0.0
-        plain[np.isnan(plain)] = np.nan
-        return plain.view(np.int64)
-    return data.astype(np.int64)

@@ -13,7 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from thalweg.catalog import Stream
 from thalweg.operators.aggregate_sums import sum_columns
+from thalweg.optimize.entering import istream_to_entering
 from thalweg.plan.expressions import Call, Column, Expression, conjuncts, transform
 from thalweg.plan.nodes import (
     Aggregate,
@@ -27,6 +29,7 @@ from thalweg.plan.nodes import (
     Project,
     QueryScan,
     RangeWindow,
+    RowsWindow,
     Rstream,
     SetOperation,
     SlideWindow,
@@ -50,10 +53,13 @@ from thalweg.plan.placed import (
 Keys = tuple[int, ...]
 
 
-def place(queries: Mapping[str, Plan], ranks: Mapping[str, int]) -> Placement:
+def place(queries: Mapping[str, Plan], streams: Mapping[str, Stream]) -> Placement:
     """Cut the plans of all queries; equal fragments are cut once."""
-    placer = Placer(ranks)
-    placed = tuple(placer.root(name, plan) for name, plan in queries.items())
+    placer = Placer({name: stream.rank for name, stream in streams.items()})
+    times = {name: stream.time_column for name, stream in streams.items()}
+    placed = tuple(
+        placer.root(name, istream_to_entering(plan, times)) for name, plan in queries.items()
+    )
     return Placement(tuple(placer.exchanges), placed)
 
 
@@ -78,16 +84,23 @@ class Placer:
     def _spread(self, plan: Plan) -> Plan | None:
         """The plan spread by some of its own columns."""
         for keys in candidates(plan):
+            made = len(self.exchanges)
             spread = self.keyed(plan, keys)
             if spread is not None:
                 return spread
+            self._undo(made)
         return None
+
+    def _undo(self, made: int) -> None:
+        """Forget the exchanges of an attempt that came to nothing."""
+        del self.exchanges[made:]
+        self._known = {key: r for key, r in self._known.items() if r.number < made}
 
     def _netted(self, plan: Plan) -> Plan | None:
         """A relation that is spread by columns it does not show, brought together by those
         it does."""
-        below = self._anyhow(plan)
-        if below is None or not plan.schema:
+        below = self._anyhow(plan) if plan.schema else None
+        if below is None:
             return None
         return self._exchanged(below, tuple(range(len(plan.schema))))
 
@@ -115,7 +128,8 @@ class Placer:
                 below = _columns([outputs[key] for key in keys])
                 return None if below is None else self._above(plan, source, below)
             case PartitionWindow(input=source, keys=own):
-                return self._above(plan, source, keys) if set(keys) <= set(own) else None
+                spreads = set(keys) <= set(own) and is_linear(source)
+                return self._above(plan, source, keys) if spreads else None
             case RangeWindow(input=source) | SlideWindow(input=source):
                 return self._above(plan, source, keys)
             case UnboundedWindow(input=source) | Filter(input=source) | Distinct(input=source):
@@ -191,9 +205,11 @@ class Placer:
             return self._in_parts(plan, plan.input, sums, keys)
         below = _columns([plan.keys[key] for key in keys])
         if below is not None:
+            made = len(self.exchanges)
             spread = self.keyed(plan.input, below)
             if spread is not None:
                 return replace(plan, input=spread)
+            self._undo(made)
         if sums is None:
             return None
         anyhow = self._anyhow(plan.input)
@@ -211,6 +227,8 @@ class Placer:
             return self._scans(plan)
         if plan.is_stream and is_linear(plan):
             return self._exchanged(plan, None)
+        if isinstance(plan, RowsWindow | PartitionWindow) and is_linear(plan.input):
+            return plan.with_inputs((self._exchanged(plan.input, None),))
         if isinstance(plan, Aggregate):
             sums = sum_columns(plan)
             if sums is not None and not is_fixed(plan.input):
@@ -221,6 +239,9 @@ class Placer:
                     return self._in_parts(plan, anyhow, sums, None)
         if isinstance(plan, QueryScan):
             return replace(plan, plan=self.one(plan.plan))
+        if isinstance(plan, RowsWindow | PartitionWindow):
+            # The order of a derived stream is found from its sources.
+            return plan.with_inputs((self._scans(plan.input),))
         return plan.with_inputs(tuple(map(self.one, plan.inputs))) if plan.inputs else plan
 
     def _scans(self, plan: Plan) -> Plan:

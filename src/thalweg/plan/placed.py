@@ -21,6 +21,7 @@ from thalweg.plan.nodes import (
     QueryScan,
     Rstream,
     SlideWindow,
+    StreamOperator,
     StreamScan,
 )
 from thalweg.types import BIGINT, Field, Schema
@@ -46,6 +47,15 @@ class Received(Plan):
     @property
     def is_stream(self) -> bool:
         return self.stream
+
+
+@dataclass(frozen=True)
+class Entering(StreamOperator):
+    """ISTREAM of a relation whose rows show when they enter and leave.
+
+    Equal rows then enter at one instant and leave at another: nothing cancels, and
+    every row can be given out as it comes.
+    """
 
 
 @dataclass(frozen=True)

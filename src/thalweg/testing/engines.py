@@ -72,7 +72,7 @@ def batched(rows: int, shards: int = 1) -> Engine:
         plans = {q.name: rewrite(q.plan, RULES).plan for q in program.catalog.queries()}
         streams = {stream.name: stream for stream in program.catalog.streams()}
         load = partial(load_python, folders=program.folders, aggregate=False)
-        engine = LocalEngine(place(plans, inputs.ranks), streams, inputs, load, shards)
+        engine = LocalEngine(place(plans, streams), streams, inputs, load, shards)
         answers: Answers = {name: [] for name in plans}
         for batch in engine.run(rows):
             for name, changes in batch.items():
