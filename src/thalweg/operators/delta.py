@@ -88,8 +88,9 @@ def later(times: Times, ticks: int) -> Times:
 
 
 def scaled(times: Times, scale: int) -> Times:
-    """Instants in a finer tick; the two ends of time stay."""
+    """Instants in a finer tick, FOREVER or BEFORE_TIME where that is beyond time."""
     if scale == 1:
         return times
-    ends = (times == FOREVER) | (times == BEFORE_TIME)
-    return np.where(ends, times, times * scale)
+    limit = FOREVER // scale
+    later_or_inside = np.where(times > limit, FOREVER, times * scale)
+    return np.where(times < -limit, BEFORE_TIME, later_or_inside)

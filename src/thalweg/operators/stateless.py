@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from thalweg.operators.base import Moment
-from thalweg.operators.delta import Delta, combined, scaled
+from thalweg.operators.delta import FOREVER, Delta, combined, scaled
 from thalweg.plan.expressions import Expression
 from thalweg.types import Schema
 from thalweg.vector.evaluate import VectorCompiler
@@ -45,13 +45,13 @@ class UnionRun:
 
 
 class RescaleRun:
-    """Another query's answer, in our finer tick."""
+    """Another query's answer, in our finer tick; what begins beyond our time never comes."""
 
     def __init__(self, scale: int) -> None:
         self._scale = scale
 
     def step(self, inputs: tuple[Delta, ...], moment: Moment) -> Delta:
-        (delta,) = inputs
+        delta = inputs[0].where(inputs[0].start <= FOREVER // self._scale)
         return replace(
             delta,
             start=scaled(delta.start, self._scale),
