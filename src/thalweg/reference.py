@@ -85,12 +85,11 @@ from thalweg.plan.nodes import (
 )
 from thalweg.plan.text import expression_text
 from thalweg.python_values import from_python, to_python
+from thalweg.units import LAST_INSTANT
 from thalweg.values import normal_zeros, row_key, sort_key
 
 T = TypeVar("T")
 Values = tuple[Any, ...]
-# Instants are 64-bit numbers of ticks.
-END_OF_TIME = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +183,7 @@ class Reference:
             case QueryScan(plan=inner, scale=scale):
                 for element in self.stream(inner):
                     time = element.time * scale
-                    if time > END_OF_TIME:
+                    if time > LAST_INSTANT:
                         return
                     yield Element(time, Row(element.row.values, stamped(time, element.row.order)))
             case Filter(input=source, predicate=predicate):
@@ -196,7 +195,7 @@ class Reference:
                     values = self._values(outputs, element.row.values)
                     yield Element(element.time, Row(values, element.row.order))
             case Rstream(input=source):
-                for first, end in pairwise((*sorted(self.changes(source)), END_OF_TIME + 1)):
+                for first, end in pairwise((*sorted(self.changes(source)), LAST_INSTANT + 1)):
                     rows = self.relation(source, first)
                     for now in self.evaluations(source, first, end) if rows else ():
                         for row in rows:
@@ -579,7 +578,7 @@ def _place(element: Element) -> tuple[Any, ...]:
 
 def _in_time(instants: set[int]) -> set[int]:
     """Instants up to the end of time: what would change later stays."""
-    return {now for now in instants if now <= END_OF_TIME}
+    return {now for now in instants if now <= LAST_INSTANT}
 
 
 def _inner_members(plan: Plan) -> list[Plan]:

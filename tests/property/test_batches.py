@@ -9,7 +9,8 @@ import pytest
 
 from thalweg.testing.compare import differences
 from thalweg.testing.engines import batched, reference
-from thalweg.testing.golden import read_golden, run_golden
+from thalweg.testing.golden import run_golden
+from thalweg.testing.sections import read_golden
 from thalweg.testing.strategies import Case, random_case
 
 GOLDEN = sorted((Path(__file__).parents[1] / "golden").rglob("*.cqlt"))

@@ -2,9 +2,9 @@
 
 A row without an event time is rejected, and so is one whose instant would not fit
 into 64 bits in the ticks of some query: those are at least as long as the finest
-unit of all streams, so this is known before any query is. A row is late if its time is below the
-largest time of the rows before it in its source, minus the slack; late rows do
-not enter, are counted, and go to a side output.
+unit of all streams, so this is known before any query is. A row is late if its
+time is below the largest time of the rows before it in its source, minus the
+slack; late rows do not enter, are counted, and go to a side output.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from thalweg.catalog import Stream
 from thalweg.functions.cast import to_text
 from thalweg.sources.base import Accepted, Reject
-from thalweg.units import Unit
+from thalweg.units import FIRST_INSTANT, LAST_INSTANT, Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Accepting:
         if time is None:
             self._reject(row, "the event time is NULL")
             return
-        if not -(2**63) <= time * self._ticks < 2**63:
+        if not FIRST_INSTANT <= time * self._ticks <= LAST_INSTANT:
             self._reject(row, self._beyond(time))
             return
         if self.largest is not None and time < self.largest - self.stream.slack:
