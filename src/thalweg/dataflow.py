@@ -336,8 +336,10 @@ class Dataflow:
         defined = DefinedAggregateRun(plan, self._compiler, define, always)
         return self._add(defined, (self._node(source),), plan.schema)
 
-    def _counted(self, inputs: tuple[int, ...], combine: Any, schema: Schema) -> int:
-        return self._add(CountedRun(schema, len(inputs), combine), inputs, schema)
+    def _counted(
+        self, inputs: tuple[int, ...], combine: Any, schema: Schema, by_form: bool = False
+    ) -> int:
+        return self._add(CountedRun(schema, len(inputs), combine, by_form), inputs, schema)
 
     def _set_operation(self, plan: SetOperation) -> int:
         inputs = (self._node(plan.left), self._node(plan.right))
@@ -360,7 +362,8 @@ class Dataflow:
 
         def counted(side: str, combine: Any) -> int:
             index, columns, schema = sides[side]
-            return self._counted((index, self._project(inner, columns, schema)), combine, schema)
+            partners = self._project(inner, columns, schema)
+            return self._counted((index, partners), combine, schema, by_form=True)
 
         if plan.kind is JoinKind.SEMI:
             return counted("left", _with_partner)

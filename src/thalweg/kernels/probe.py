@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from thalweg.kernels import kernel
 
 # The first columns of a record.
@@ -26,32 +24,39 @@ def link_records(records: Any, buckets: Any, heads: Any, first: int) -> None:
 
 
 @kernel
-def probe_records(keys: Any, buckets: Any, starts: Any, ends: Any, records: Any, heads: Any) -> Any:
-    """Pairs (probing row, record) with equal keys and intervals that meet, and where they do."""
-    size = max(16, len(keys))
-    left = np.empty(size, np.int64)
-    right = np.empty(size, np.int64)
-    found_starts = np.empty(size, np.int64)
-    found_ends = np.empty(size, np.int64)
+def probe_records(
+    keys: Any,
+    buckets: Any,
+    starts: Any,
+    ends: Any,
+    records: Any,
+    heads: Any,
+    first: int,
+    left: Any,
+    right: Any,
+) -> Any:
+    """Pairs (probing row, record) with equal keys and intervals that meet.
+
+    Writes pairs from probing row `first` on, while there is room for all pairs of a
+    row; gives the number of pairs and the row at which it stopped.
+    """
     found = 0
-    for row in range(len(keys)):
+    for row in range(first, len(keys)):
         key = keys[row]
+        start = starts[row]
+        end = ends[row]
+        before = found
         record = heads[buckets[row]]
         while record >= 0:
-            if records[record, 0] == key:
-                start = max(starts[row], records[record, 1])
-                end = min(ends[row], records[record, 2])
-                if start < end:
-                    if found == size:
-                        size *= 2
-                        left = np.concatenate((left, np.empty(found, np.int64)))
-                        right = np.concatenate((right, np.empty(found, np.int64)))
-                        found_starts = np.concatenate((found_starts, np.empty(found, np.int64)))
-                        found_ends = np.concatenate((found_ends, np.empty(found, np.int64)))
-                    left[found] = row
-                    right[found] = record
-                    found_starts[found] = start
-                    found_ends[found] = end
-                    found += 1
+            if (
+                records[record, 0] == key
+                and records[record, 1] < end
+                and records[record, 2] > start
+            ):
+                if found == len(left):
+                    return before, row
+                left[found] = row
+                right[found] = record
+                found += 1
             record = records[record, 3]
-    return left[:found], right[:found], found_starts[:found], found_ends[:found]
+    return found, len(keys)

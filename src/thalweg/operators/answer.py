@@ -9,7 +9,7 @@ import numpy as np
 from thalweg.answers import Change
 from thalweg.operators.base import Moment
 from thalweg.operators.calendar import Calendar, Events, all_events
-from thalweg.operators.counts import CountedRows
+from thalweg.operators.counts import CountedRows, net_change
 from thalweg.operators.delta import Delta, Times, nothing
 from thalweg.types import Schema
 from thalweg.vector.column import Columns, rows_of, taken
@@ -58,7 +58,7 @@ class RelationAnswerRun:
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
-        self._rows = CountedRows(schema, 1)
+        self._rows = CountedRows(schema, 1, by_form=True)
         self.records = no_records(schema)
 
     def step(self, inputs: tuple[Delta, ...], moment: Moment) -> Delta:
@@ -67,7 +67,7 @@ class RelationAnswerRun:
         if steps is None:
             self.records = no_records(self._schema)
         else:
-            self.records = Records(steps.columns, steps.time, steps.after - steps.before)
+            self.records = Records(steps.columns, steps.time, net_change(steps, self._schema))
         return inputs[0]
 
 

@@ -18,8 +18,7 @@ from thalweg.operators.calendar import Calendar, Events
 from thalweg.operators.delta import BEFORE_TIME, FOREVER, Delta, Times
 from thalweg.operators.identity import Identity
 from thalweg.plan.nodes import Aggregate
-from thalweg.values import normal_zeros
-from thalweg.vector.column import Columns, Vector, from_values, joined, taken
+from thalweg.vector.column import Columns, Vector, joined, taken, with_plain_zeros
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +125,7 @@ class Groups:
             at,
             np.r_[True, slot[at][1:] != slot[at][:-1]],
             time[at],
-            tuple(map(_plain, taken(events.columns[:width], order[at]))),
+            tuple(map(with_plain_zeros, taken(events.columns[:width], order[at]))),
             tuple(number[order] for number in events.numbers[1:]),
             taken(events.columns[width:], order),
         )
@@ -156,12 +155,3 @@ class Groups:
         gone: Times = touched.groups[empty & (self._waiting[touched.groups] == 0)]
         self._slots.release(gone)
         return gone
-
-
-def _plain(vector: Vector) -> Vector:
-    """Keys show 0.0 for -0.0, also inside arrays and structs."""
-    if not isinstance(vector.data, np.ndarray):
-        return from_values(list(normal_zeros(tuple(vector.values()))), vector.type)
-    if vector.data.dtype.kind == "f":
-        return Vector(vector.type, vector.data + vector.data.dtype.type(0), vector.valid)
-    return vector

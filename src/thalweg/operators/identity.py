@@ -20,10 +20,14 @@ _BITS = 63
 
 
 class Identity:
-    """Turns columns of given types into words."""
+    """Turns columns of given types into words.
 
-    def __init__(self, types: tuple[Type, ...]) -> None:
+    With `by_form`, 0.0 and -0.0 are different rows.
+    """
+
+    def __init__(self, types: tuple[Type, ...], by_form: bool = False) -> None:
         self.types = types
+        self._by_form = by_form
         self._numbers: list[dict[Any, int]] = [{} for _ in types]
 
         self._masks = -(-len(types) // _BITS) or 1
@@ -45,11 +49,15 @@ class Identity:
 
     def _column_words(self, i: int, column: Vector) -> npt.NDArray[np.int64]:
         if isinstance(column.data, np.ndarray):
-            return number_words(column.data)
+            words = number_words(column.data)
+            if self._by_form and column.data.dtype.kind == "f":
+                return np.where(column.data == 0, np.signbit(column.data), words)
+            return words
         if column.type == NULL:
             return np.zeros(len(column), np.int64)
         if isinstance(column.type, ArrayType | StructType):
-            return self._numbered(i, [sort_key(value) for value in column.values()])
+            form = repr if self._by_form else sort_key
+            return self._numbered(i, [form(value) for value in column.values()])
         encoded = column.data.dictionary_encode()
         numbers = self._numbered(i, encoded.dictionary.to_pylist())
         codes = encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)

@@ -23,7 +23,7 @@ class Index:
     def __init__(self, columns: tuple[int, ...]) -> None:
         self._columns = columns
         self._records = np.zeros((_ROOM, 4), np.int64)
-        self._heads = np.full(4 * _ROOM, -1, np.int64)
+        self._heads = np.full(_ROOM, -1, np.int32)
         self._length = 0
 
     def add(self, delta: Delta) -> None:
@@ -36,7 +36,7 @@ class Index:
         fresh[:, START] = delta.start
         fresh[:, END] = delta.end
         self._length = end
-        if 2 * end > len(self._heads):
+        if end > len(self._heads):
             self._relink()
         else:
             link_records(self._records, self._buckets(fresh[:, KEY]), self._heads, first)
@@ -49,7 +49,7 @@ class Index:
         self._relink()
 
     def _relink(self) -> None:
-        self._heads = np.full(max(4 * _ROOM, 1 << (3 * self._length).bit_length()), -1, np.int64)
+        self._heads = np.full(max(_ROOM, 1 << self._length.bit_length()), -1, np.int32)
         buckets = self._buckets(self._records[: self._length, KEY])
         link_records(self._records, buckets, self._heads, 0)
 
@@ -60,10 +60,26 @@ class Index:
     def probe(self, keys: Columns, start: Times, end: Times) -> tuple[Times, Times, Times, Times]:
         """Pairs (probing row, own row) that may be equal, and where they meet in time."""
         hashes = hash_columns(keys, len(start)) if keys else np.zeros(len(start), np.int64)
-        found: tuple[Times, Times, Times, Times] = probe_records(
-            hashes, self._buckets(hashes), start, end, self._records, self._heads
+        buckets = self._buckets(hashes)
+        room, row = max(_ROOM, len(start)), 0
+        lefts, rights = [], []
+        while row < len(start):
+            left, right = np.empty(room, np.int64), np.empty(room, np.int64)
+            found, stopped = probe_records(
+                hashes, buckets, start, end, self._records, self._heads, row, left, right
+            )
+            lefts.append(left[:found])
+            rights.append(right[:found])
+            # A row with more partners than there was room for needs more of it.
+            room *= 2
+            row = stopped
+        mine, theirs = np.concatenate(lefts), np.concatenate(rights)
+        return (
+            mine,
+            theirs,
+            np.maximum(start[mine], self._records[theirs, START]),
+            np.minimum(end[mine], self._records[theirs, END]),
         )
-        return found
 
 
 class GrowingColumn:

@@ -38,6 +38,7 @@ from thalweg.types import (
     Type,
     to_arrow,
 )
+from thalweg.values import normal_zeros
 
 Mask = npt.NDArray[np.bool_]
 Index = npt.NDArray[np.int64]
@@ -189,6 +190,17 @@ def rows_of(columns: Columns, length: int) -> Iterable[tuple[Any, ...]]:
     if not columns:
         return [()] * length
     return zip(*(column.values() for column in columns), strict=True)
+
+
+def with_plain_zeros(column: Vector) -> Vector:
+    """The column with 0.0 for -0.0, also inside arrays and structs."""
+    if isinstance(column.data, np.ndarray):
+        if column.data.dtype.kind != "f":
+            return column
+        return Vector(column.type, column.data + column.data.dtype.type(0), column.valid)
+    if not _is_nested(column.type):
+        return column
+    return from_values(list(normal_zeros(tuple(column.values()))), column.type)
 
 
 def storage_type(type_: Type) -> pa.DataType:
