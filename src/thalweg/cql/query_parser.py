@@ -46,6 +46,9 @@ _NO_ALIAS = (
 # Calls whose arguments are not a plain list keep the library's own parsers.
 _SPECIAL_CALLS = ("CAST", "EXTRACT", "OVERLAY", "POSITION", "SUBSTRING", "TRIM", "TRY_CAST")
 
+# The library tries a type in several ways at each level, and the time adds up.
+_DEEPEST_TYPE = 50
+
 
 class QueryParser(OperatorParser):
     """Parses queries.
@@ -54,6 +57,7 @@ class QueryParser(OperatorParser):
     name as written, and `thalweg.functions` gives it a meaning.
     """
 
+    _types_open = 0
     STRICT_CAST = True
     ARRAY_CONSTRUCTORS: ClassVar[dict[str, Any]] = {}
     FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {}
@@ -98,6 +102,15 @@ class QueryParser(OperatorParser):
         if not isinstance(parsed, exp.Query):
             self._refuse("a query is missing", token=start, hint="write SELECT …")
         return parsed
+
+    def _parse_types(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        if self._types_open == _DEEPEST_TYPE:
+            self._refuse("the type is nested too deeply")
+        self._types_open += 1
+        try:
+            return super()._parse_types(*args, **kwargs)
+        finally:
+            self._types_open -= 1
 
     def _bytes(self, token: Token) -> exp.Expr:
         if self.sql[token.start] == "0":

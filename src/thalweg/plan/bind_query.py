@@ -20,7 +20,7 @@ from thalweg.errors import QueryError, QueryErrors, UsesBrokenName
 from thalweg.plan.bind_expressions import ExpressionBinder
 from thalweg.plan.bind_from import FromBinder, renamed
 from thalweg.plan.bind_groups import GroupedOutput, check_approximate, grouped
-from thalweg.plan.expressions import Column, Expression, Literal
+from thalweg.plan.expressions import Column, Expression, Literal, conjunction
 from thalweg.plan.monotone import is_monotone
 from thalweg.plan.names import unique_names
 from thalweg.plan.nodes import (
@@ -265,12 +265,11 @@ class QueryBinder(FromBinder):
         errors: list[QueryError],
     ) -> Expression | None:
         """A clause's condition, each part of a conjunction bound on its own."""
-        bound: Expression | None = None
+        bound: list[Expression] = []
         for part in _and_parts(node):
             with _collected(errors):
-                condition = binder.bind_condition(part, clause)
-                bound = condition if bound is None else binder.call("and", (bound, condition))
-        return bound
+                bound.append(binder.bind_condition(part, clause))
+        return conjunction(tuple(bound)) if bound else None
 
     def _finish(
         self,
@@ -447,11 +446,17 @@ def _belongs(column: ScopeColumn, qualifier: str) -> bool:
 
 
 def _and_parts(node: exp.Expr) -> list[exp.Expr]:
-    if isinstance(node, exp.Paren) and isinstance(node.this, exp.And):
-        return _and_parts(node.this)
-    if isinstance(node, exp.And):
-        return [*_and_parts(node.this), *_and_parts(node.expression)]
-    return [node]
+    parts: list[exp.Expr] = []
+    todo = [node]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, exp.Paren) and isinstance(part.this, exp.And):
+            todo.append(part.this)
+        elif isinstance(part, exp.And):
+            todo += [part.expression, part.this]
+        else:
+            parts.append(part)
+    return parts
 
 
 def _order_without_limit(node: exp.Expr) -> QueryError:
