@@ -19,7 +19,7 @@ STREAMS = """
 CREATE STREAM S (a INT, b INT) FROM memory();
 CREATE STREAM R (a INT, b INT) FROM memory();
 """
-MANY = 2000
+MANY = 1000
 
 
 def bound(query: str) -> Program:

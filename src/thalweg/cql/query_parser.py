@@ -18,6 +18,7 @@ from thalweg.cql.operator_parser import OperatorParser
 from thalweg.cql.statements import Name
 from thalweg.cql.syntax_errors import Problem, token_span
 from thalweg.cql.windows import (
+    MOST_ROWS,
     Length,
     RangeSpec,
     RowsSpec,
@@ -25,8 +26,8 @@ from thalweg.cql.windows import (
     UnboundedSpec,
     WindowSpec,
 )
-from thalweg.errors import QueryError, Span, did_you_mean
-from thalweg.units import is_unit_word, nanoseconds
+from thalweg.errors import QueryError, Span, did_you_mean, shortened
+from thalweg.units import exact_number, is_unit_word, nanoseconds
 
 STREAM_OPERATORS = ("ISTREAM", "DSTREAM", "RSTREAM")
 WINDOW_WORDS = ("RANGE", "ROWS", "NOW", "UNBOUNDED", "TUMBLE", "HOP", "PARTITION")
@@ -263,12 +264,16 @@ class QueryParser(OperatorParser):
 
     def _row_count(self) -> int:
         token = self._curr
-        if not self._match(TokenType.NUMBER) or not token.text.isdigit() or int(token.text) < 1:
+        rows = exact_number(token.text) if self._match(TokenType.NUMBER) else None
+        if rows is None or not 1 <= rows <= MOST_ROWS or not token.text.isdecimal():
             self._refuse(
-                "the number of rows must be a positive integer", token=token, hint="write [ROWS 10]"
+                "the number of rows must be a positive integer",
+                token=token,
+                detail=f"It is at most {MOST_ROWS:,}." if rows and rows > MOST_ROWS else None,
+                hint="write [ROWS 10]",
             )
         self._match_texts(("ROW", "ROWS"))
-        return int(token.text)
+        return int(rows)
 
     def _length(self) -> Length:
         """`10 SECONDS`, `1 MINUTE 30 SECONDS`, `INTERVAL '10' SECOND`, or a bare number."""
@@ -281,10 +286,9 @@ class QueryParser(OperatorParser):
             self._advance()
             token = self._prev
             text, _, tail = token.text.strip().partition(" ")
-            try:
-                amount = Fraction(text)
-            except (ValueError, ZeroDivisionError):
-                self._refuse(f'"{token.text}" is not a length of time', token=token)
+            amount = exact_number(text)
+            if amount is None:
+                self._refuse(f'"{shortened(token.text)}" is not a length of time', token=token)
             unit_token = token
             if tail:
                 unit = tail.strip()

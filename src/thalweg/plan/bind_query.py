@@ -16,7 +16,7 @@ from sqlglot import exp
 from thalweg.coercion import common_type
 from thalweg.cql.query_parser import STREAM_OPERATORS
 from thalweg.cql.syntax_errors import span_of
-from thalweg.errors import QueryError, QueryErrors, UsesBrokenName
+from thalweg.errors import QueryError, QueryErrors, UsesBrokenName, shortened
 from thalweg.plan.bind_expressions import ExpressionBinder
 from thalweg.plan.bind_from import FromBinder, renamed
 from thalweg.plan.bind_groups import GroupedOutput, check_approximate, grouped
@@ -64,6 +64,9 @@ _REFUSED_CLAUSES = {
     "kind": ("SELECT AS", None),
     "limit_by": ("LIMIT BY", None),
 }
+
+# Digits of the number of a column; a select list is shorter than any script.
+_LONGEST_ORDINAL = 9
 
 
 @dataclass
@@ -404,12 +407,12 @@ class QueryBinder(FromBinder):
 
     def _ordinal(self, node: exp.Expr, width: int) -> int | None:
         """The position that a number in GROUP BY or ORDER BY stands for."""
-        if not (isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit()):
+        if not (isinstance(node, exp.Literal) and not node.is_string and node.name.isdecimal()):
             return None
-        position = int(node.name)
+        position = int(node.name) if len(node.name) <= _LONGEST_ORDINAL else 0
         if not 1 <= position <= width:
             raise QueryError(
-                f"there is no column number {position}",
+                f"there is no column number {shortened(node.name)}",
                 span_of(node),
                 detail=f"The select list has {width}.",
             )
@@ -436,7 +439,9 @@ class QueryBinder(FromBinder):
             bound = self.expressions(Scope()).bind(node)
         except QueryError:
             raise wrong from None
-        if not isinstance(bound, Literal) or not is_integral(bound.type) or bound.value < 0:
+        if not isinstance(bound, Literal) or not is_integral(bound.type):
+            raise wrong
+        if bound.value is None or bound.value < 0:
             raise wrong
         return int(bound.value)
 
