@@ -85,19 +85,13 @@ class QueryParser(OperatorParser):
             query = self._query()
             query.set("with_", tables)
             return query
-        operator = self._stream_operator_around()
-        if operator:
-            self._expect(TokenType.L_PAREN, "(")
-            inner = self._query()
-            self._expect(TokenType.R_PAREN, ")")
-            wrapped = exp.Subquery(this=inner)
-            wrapped.set("stream_operator", operator)
-            wrapped.update_positions(start)
-            return wrapped
         if self._match(TokenType.MERGE):
             merged: exp.Expr = self._merge(start)
             return merged
-        parsed = self._parse_select(nested=True)
+        if self._stream_operator_around():
+            parsed = self._parse_set_operations(self._streamed())
+        else:
+            parsed = self._parse_select(nested=True)
         if isinstance(parsed, exp.Subquery):
             parsed = self._parse_query_modifiers(self._parse_set_operations(parsed))
         if not isinstance(parsed, exp.Query):
@@ -136,17 +130,54 @@ class QueryParser(OperatorParser):
     def _starts_query(self) -> bool:
         return (
             self._curr.token_type in (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN)
-            or self._stream_operator_around(advance=False) is not None
+            or self._stream_operator_around()
         )
 
-    def _stream_operator_around(self, advance: bool = True) -> str | None:
-        """ISTREAM and the like in front of a parenthesised query."""
-        word = self._word()
-        if word in STREAM_OPERATORS and self._next.token_type == TokenType.L_PAREN:
-            if advance:
-                self._advance()
-            return word
-        return None
+    def _stream_operator_around(self) -> bool:
+        """Whether ISTREAM and the like stand here in front of a parenthesis."""
+        return self._word() in STREAM_OPERATORS and self._next.token_type == TokenType.L_PAREN
+
+    def _streamed(self) -> exp.Subquery:
+        """`ISTREAM(query)`."""
+        start = self._curr
+        self._advance()
+        self._expect(TokenType.L_PAREN, "(")
+        streamed = exp.Subquery(this=self._query())
+        self._expect(TokenType.R_PAREN, ")")
+        streamed.set("stream_operator", start.text.upper())
+        streamed.update_positions(start)
+        return streamed
+
+    def _at_streamed_query(self) -> bool:
+        """Whether `ISTREAM(SELECT …` stands here, and not a function of that name."""
+        if not self._stream_operator_around():
+            return False
+        inside = (token for token in self._tokens[self._index + 1 :])
+        first = next((t for t in inside if t.token_type != TokenType.L_PAREN), None)
+        return first is not None and (
+            first.token_type in (TokenType.SELECT, TokenType.WITH)
+            or first.text.upper() in STREAM_OPERATORS
+        )
+
+    def _parse_select_query(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        """A query, also ISTREAM(…) around one, in FROM with a window and a name."""
+        if not self._at_streamed_query():
+            return super()._parse_select_query(*args, **kwargs)
+        streamed = self._streamed()
+        if kwargs.get("parse_subquery_alias", True):
+            if self._at_window():
+                streamed.set("window", self._window())
+            streamed.set("alias", self._parse_table_alias())
+        if not kwargs.get("parse_set_operation", True) or kwargs.get("table"):
+            return streamed
+        return self._parse_set_operations(streamed)
+
+    def _parse_statement(self) -> exp.Expr | None:
+        """What stands in the parentheses of WITH."""
+        if self._at_streamed_query():
+            query: exp.Expr | None = self._parse_query_modifiers(self._parse_select())
+            return query
+        return super()._parse_statement()
 
     def _name(self, what: str) -> Name:
         token = self._curr

@@ -89,15 +89,15 @@ class QueryBinder(FromBinder):
             return self._with(node, outer)
         if isinstance(node, exp.Subquery):
             operator = node.args.get("stream_operator")
-            plan = self._ordered_set(node, self.query(node.this, outer))
+            plan = self.query(node.this, outer)
             if operator:
                 if plan.is_stream:
                     raise QueryError(
                         f"{operator} needs a relation, and this is already a stream",
                         span_of(node),
                     )
-                plan = _STREAM_OPERATORS[operator](plan)
-            return plan
+                plan = _STREAM_OPERATORS[operator](plan, span=span_of(node))
+            return self._ordered_set(node, plan)
         if isinstance(node, exp.SetOperation):
             return self._ordered_set(node, self._set_operation(node, outer))
         if isinstance(node, exp.Select):
@@ -193,6 +193,7 @@ class QueryBinder(FromBinder):
         for clause, (name, hint) in _REFUSED_CLAUSES.items():
             if node.args.get(clause):
                 raise QueryError(f"{name} is not supported", span_of(node), hint=hint)
+        _refuse_special_groups(node)
         errors: list[QueryError] = []
         operator, distinct, items = _select_list(node)
         part = self._from(node, outer)
@@ -369,19 +370,6 @@ class QueryBinder(FromBinder):
         outputs: list[tuple[Expression, str]],
         select: ExpressionBinder,
     ) -> Expression:
-        if isinstance(element, exp.Alias):
-            raise QueryError(
-                "naming a GROUP BY expression with AS is not available yet",
-                span_of(element),
-                detail="GSQL's epochs are part of the language; this version does not run them.",
-                hint="group over a window such as [TUMBLE 1 MINUTE]",
-            )
-        if isinstance(element, exp.GroupingSets | exp.Cube | exp.Rollup):
-            raise QueryError(
-                "GROUPING SETS, CUBE and ROLLUP are not supported",
-                span_of(element),
-                hint="write one query per grouping and join them with UNION ALL",
-            )
         ordinal = self._ordinal(element, len(outputs))
         if ordinal is not None:
             return outputs[ordinal][0]
@@ -444,6 +432,25 @@ class QueryBinder(FromBinder):
         if bound.value is None or bound.value < 0:
             raise wrong
         return int(bound.value)
+
+
+def _refuse_special_groups(node: exp.Select) -> None:
+    """Before anything else, for the select list may use what they would define."""
+    group = node.args.get("group")
+    for element in group.expressions if group is not None else ():
+        if isinstance(element, exp.Alias):
+            raise QueryError(
+                "naming a GROUP BY expression with AS is not available yet",
+                span_of(element),
+                detail="GSQL's epochs are part of the language; this version does not run them.",
+                hint="group over a window such as [TUMBLE 1 MINUTE]",
+            )
+        if isinstance(element, exp.GroupingSets | exp.Cube | exp.Rollup):
+            raise QueryError(
+                "GROUPING SETS, CUBE and ROLLUP are not supported",
+                span_of(element),
+                hint="write one query per grouping and join them with UNION ALL",
+            )
 
 
 def _belongs(column: ScopeColumn, qualifier: str) -> bool:
