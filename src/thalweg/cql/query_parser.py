@@ -73,6 +73,16 @@ class QueryParser(OperatorParser):
         TokenType.FALSE: lambda self, token: self.expression(exp.Boolean(this=False), token),
         TokenType.HEX_STRING: lambda self, token: self._bytes(token),
     }
+    # Without the arrows into JSON that other dialects have.
+    COLUMN_OPERATORS: ClassVar[dict[TokenType, Any]] = {
+        kind: SparkParser.COLUMN_OPERATORS[kind] for kind in (TokenType.DOT, TokenType.DCOLON)
+    }
+    LAMBDAS: ClassVar[dict[TokenType, Callable[..., Any]]] = {
+        TokenType.ARROW: SparkParser.LAMBDAS[TokenType.ARROW],
+        TokenType.FARROW: lambda self, names: self._refuse(
+            "arguments cannot be named", token=self._prev, hint="give them in their order"
+        ),
+    }
     NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
         "CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"]
     }
