@@ -192,8 +192,14 @@ def show_version() -> None:
     _out.print(f"thalweg {version('thalweg')}")
 
 
+# A level of parentheses costs the parser some twenty calls; Python's limit of 1,000
+# would allow 50. Ten times as many are far from the end of the stack.
+_RECURSION_LIMIT = 10_000
+
+
 def main() -> None:
     """Entry point: a user's mistake ends in a message, never in a traceback."""
+    sys.setrecursionlimit(_RECURSION_LIMIT)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -204,6 +210,9 @@ def main() -> None:
             sys.stdout.flush()
     except (QueryError, QueryErrors) as error:
         _errors.print(_coloured(error.render()))
+        sys.exit(1)
+    except RecursionError:
+        _errors.print("[bold red]error:[/] a query is nested too deeply")
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -1,4 +1,4 @@
-"""The engine, batch by batch: the same answers as the reference, however rows are grouped and spread."""
+"""The engine, batch by batch: answers as the reference, however rows are grouped and spread."""
 
 from __future__ import annotations
 
