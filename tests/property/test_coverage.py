@@ -36,6 +36,8 @@ def test_everything_comes_up() -> None:
         for query in program.catalog.queries():
             missing -= pairs(query.plan)
             answered -= {column.type for column in query.plan.schema}
+        if not (missing or spellings or types or answered):
+            return
     assert not missing
     assert not spellings
     assert not types
