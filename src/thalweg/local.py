@@ -7,19 +7,16 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from thalweg.answers import Change
 from thalweg.catalog import Stream
 from thalweg.dataflow import Dataflow, Origin
 from thalweg.evaluate import Failures
 from thalweg.intake.accept import Arrival
+from thalweg.intake.slices import as_delta
 from thalweg.intake.split import split
 from thalweg.operators.delta import BEFORE_TIME, FOREVER, Delta, combined
 from thalweg.plan.placed import Placement
 from thalweg.reference import Inputs
-from thalweg.types import Schema
-from thalweg.vector.column import from_values
 
 
 class LocalEngine:
@@ -118,18 +115,3 @@ class LocalEngine:
             for shard, part in enumerate(split(delta, keys, len(self._shards))):
                 if len(part):
                     self._waiting[shard, number].append(part)
-
-
-def as_delta(arrivals: Sequence[Arrival], columns: Schema) -> Delta:
-    """Accepted rows as elements of their stream."""
-    time = np.array([arrival.time for arrival in arrivals], np.int64)
-    values: list[Sequence[Any]] = list(zip(*(a.values for a in arrivals), strict=True))
-    if not arrivals:
-        values = [() for _ in columns]
-    return Delta(
-        tuple(from_values(cells, f.type) for cells, f in zip(values, columns, strict=True)),
-        time,
-        time,
-        np.ones(len(arrivals), np.int64),
-        np.array([arrival.position for arrival in arrivals], np.int64),
-    )
