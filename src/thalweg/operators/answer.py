@@ -27,6 +27,11 @@ class Records:
     def __len__(self) -> int:
         return len(self.time)
 
+    @property
+    def count(self) -> int:
+        """How many records they are, copy by copy."""
+        return int(np.abs(self.weight).sum())
+
     def in_order(self) -> Records:
         """One record per copy, by time; what goes before what comes."""
         time, weight = self.time, self.weight

@@ -69,8 +69,8 @@ class Shard:
         writer.close()
         records = {}
         for query, some in stepped.answers.items():
-            records[query] = len(some)
-            if len(some):
+            records[query] = some.count
+            if records[query]:
                 write_records(result_path(self._work.root, entry.batch, query, self._number), some)
         failures = list(dataflow.failures.noted)
         dataflow.failures.noted.clear()
