@@ -18,6 +18,8 @@ from thalweg.optimize.rewrite import rewrite
 from thalweg.optimize.rules import RULES
 from thalweg.outlet.answers import changes_of
 from thalweg.outputs import targets_of
+from thalweg.plan.expressions import walk
+from thalweg.plan.text import expression_text
 from thalweg.program import Program
 from thalweg.report import RunReport, StreamCounts, doubts
 from thalweg.run import Notice, make_folder, read_tables
@@ -64,7 +66,9 @@ def run_on_spark(
                 shown.append(stamped(query, changes))
             elif not own:
                 report.unwritten.add(query.name)
-            report.list_failures(out, query, sorted(progress.failures))
+            own_calls = _calls(query)
+            noted = sorted(note for note in progress.failures if note[0] in own_calls)
+            report.list_failures(out, query, noted)
         print_merged(shown)
         if spark is None:
             running.stop()
@@ -106,6 +110,16 @@ def _report_streams(
         report.streams[name] = StreamCounts(rows, len(late), len(rejects))
         report.list_refused(out, stream, late, rejects)
         report.notes += doubts(stream, rows, progress.latest.get(name), rejects)
+
+
+def _calls(query: Query) -> set[str]:
+    """The texts of all expressions of a query: operators that several share note a failure once."""
+    return {
+        expression_text(part)
+        for node in query.plan.walk()
+        for expression in node.expressions
+        for part in walk(expression)
+    }
 
 
 def _line(progress: Progress) -> str:
