@@ -7,7 +7,6 @@ A folder is listed with everything of ours that it may import beside itself and
 from __future__ import annotations
 
 import ast
-import re
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src" / "thalweg"
@@ -101,12 +100,3 @@ def test_only_the_job_knows_spark() -> None:
         if "pyspark" in path.read_text() and path.relative_to(SOURCE).parts[0] != "job"
     ]
     assert not guilty
-
-
-def test_only_the_job_knows_spark() -> None:
-    for path in SOURCE.rglob("*.py"):
-        if path.relative_to(SOURCE).parts[0] == "job":
-            continue
-        assert "pyspark" not in re.findall(r"^\s*(?:from|import) (\w+)", path.read_text(), re.M), (
-            path
-        )
