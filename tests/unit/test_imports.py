@@ -41,7 +41,7 @@ ALLOWED = {
     "dataflow": {"answers", "evaluate", "operators", "plan", "reference", "vector"},
     "local": {"answers", "catalog", "dataflow", "evaluate", "intake", "operators", "plan"}
     | {"reference", "vector"},
-    "sinks": {"answers", "catalog", "connectors", "functions"},
+    "sinks": {"answers", "catalog", "connectors", "functions", "operators", "vector"},
     "program": LANGUAGE | {"connectors", "evaluate", "sources", "sinks"},
     "outputs": {"catalog", "connectors", "program", "sinks", "sources"},
     "run": {"answers", "catalog", "evaluate", "intake", "outputs", "program", "reference"}
