@@ -46,8 +46,8 @@ ALLOWED = {
     "shard": {"control", "dataflow", "intake", "operators", "segments", "work"},
     "outlet": {"answers", "control", "intake", "operators", "segments", "shard", "vector", "work"},
     "local": {"answers", "catalog", "dataflow", "evaluate", "intake", "operators", "plan"}
-    | {"reference"},
-    "sinks": {"answers", "catalog", "connectors", "functions"},
+    | {"reference", "vector"},
+    "sinks": {"answers", "catalog", "connectors", "functions", "operators", "vector"},
     "program": LANGUAGE | {"connectors", "evaluate", "sources", "sinks"},
     "outputs": {"catalog", "connectors", "program", "sinks", "sources"},
     "deliver": {"answers", "catalog", "outputs", "sinks"},

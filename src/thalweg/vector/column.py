@@ -99,6 +99,10 @@ class Vector:
             return Vector(self.type, self.data.filter(pa.array(keep)))
         return Vector(self.type, self.data[keep], None if self.valid is None else self.valid[keep])
 
+    def part(self, rows: slice) -> Vector:
+        """The values of consecutive rows, not copied."""
+        return Vector(self.type, self.data[rows], None if self.valid is None else self.valid[rows])
+
     def values(self) -> list[Any]:
         """The values one by one, in their inner form."""
         if not isinstance(self.data, np.ndarray):
