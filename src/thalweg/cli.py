@@ -225,7 +225,7 @@ def main() -> None:
         _errors.print(_coloured(error.render()))
         sys.exit(1)
     except RecursionError:
-        _errors.print("[bold red]error:[/] a query is nested too deeply")
+        _errors.print(_coloured(QueryError("a query is nested too deeply").render()))
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
