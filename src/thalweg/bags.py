@@ -102,8 +102,9 @@ def _kind_first(value: Any) -> tuple[Any, ...]:
 
 
 def top_order(values: Values, keys: tuple[SortKey, ...]) -> tuple[Any, ...]:
-    """The order in which ORDER BY … LIMIT takes rows."""
-    return (*(_directed(values[key.column], key) for key in keys), row_key(values))
+    """The order in which ORDER BY … LIMIT takes rows; -0.0 comes before its equal 0.0."""
+    directed = (_directed(values[key.column], key) for key in keys)
+    return (*directed, row_key(values), shown_key(values))
 
 
 @dataclass(frozen=True, slots=True)

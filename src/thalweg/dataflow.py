@@ -186,7 +186,6 @@ class Dataflow:
         self,
         operator: Operator,
         inputs: tuple[int, ...],
-        schema: Schema,
         scales: tuple[int, ...] | None = None,
     ) -> int:
         scales = scales or (1,) * len(inputs)
@@ -210,9 +209,9 @@ class Dataflow:
     def _answer(self, plan: Plan) -> int:
         if plan.is_stream:
             index = self._node(plan)
-            return self._add(StreamAnswerRun(plan.schema), (index,), plan.schema)
+            return self._add(StreamAnswerRun(plan.schema), (index,))
         index = self._from_begin(plan)
-        return self._add(RelationAnswerRun(plan.schema), (index,), plan.schema)
+        return self._add(RelationAnswerRun(plan.schema), (index,))
 
     def _node(self, plan: Plan) -> int:
         """The operator of a plan, made once."""
@@ -228,7 +227,7 @@ class Dataflow:
             return index
         key = ("begin", plan)
         if key not in self._known:
-            self._known[key] = self._add(BeginRun(plan.schema), (index,), plan.schema)
+            self._known[key] = self._add(BeginRun(plan.schema), (index,))
         return self._known[key]
 
     def _made(self, plan: Plan) -> int:
@@ -250,20 +249,20 @@ class Dataflow:
                 index = self._node(inner) if inner.is_stream else self._from_begin(inner)
                 if scale == 1:
                     return index
-                return self._add(RescaleRun(scale), (index,), plan.schema, (scale,))
+                return self._add(RescaleRun(scale), (index,), (scale,))
             case Filter(input=source, predicate=predicate):
                 run = FilterRun(predicate, self._compiler)
-                return self._add(run, (self._node(source),), plan.schema)
+                return self._add(run, (self._node(source),))
             case Project(input=JoinGraph() as graph, outputs=outputs) if is_local(graph):
                 needed = frozenset[int]().union(*map(columns_used, outputs))
-                return self._project(self._graph(graph, needed), outputs, plan.schema)
+                return self._project(self._graph(graph, needed), outputs)
             case Project(input=source, outputs=outputs):
-                return self._project(self._node(source), outputs, plan.schema)
+                return self._project(self._node(source), outputs)
             case RowsWindow() | PartitionWindow():
                 rows_run = RowsWindowRun(plan, plan.schema)
-                return self._add(rows_run, (self._ordered(plan.input),), plan.schema)
+                return self._add(rows_run, (self._ordered(plan.input),))
             case Window(input=source):
-                return self._add(TimeWindowRun(plan), (self._node(source),), plan.schema)
+                return self._add(TimeWindowRun(plan), (self._node(source),))
             case JoinGraph(schema=schema):
                 return self._graph(plan, frozenset(range(len(schema))))
             case Join():
@@ -276,23 +275,23 @@ class Dataflow:
                 part = PartialAggregateRun(
                     whole, sums, plan.schema, self._compiler, adds_up(source)
                 )
-                return self._add(part, (self._node(source),), plan.schema)
+                return self._add(part, (self._node(source),))
             case FinalAggregate(input=source, aggregate=whole):
                 sums = sums_of(whole, self.failures)
                 assert sums is not None, "only sums are computed in parts"
                 final = FinalAggregateRun(whole, sums, always_there=False)
-                return self._add(final, (self._node(source),), plan.schema)
+                return self._add(final, (self._node(source),))
             case Distinct(input=source):
                 return self._counted((self._node(source),), _present, plan.schema)
             case SetOperation():
                 return self._set_operation(plan)
             case Top(input=source):
-                return self._add(TopRun(plan), (self._node(source),), plan.schema)
+                return self._add(TopRun(plan), (self._node(source),))
             case Entering(input=source):
-                return self._add(EnteringRun(), (self._from_begin(source),), plan.schema)
+                return self._add(EnteringRun(), (self._from_begin(source),))
             case StreamOperator(input=source):
                 run_of = StreamOperatorRun(plan.schema, isinstance(plan, Istream))
-                return self._add(run_of, (self._from_begin(source),), plan.schema)
+                return self._add(run_of, (self._from_begin(source),))
         raise AssertionError(f"{type(plan).__name__} has no operator")
 
     def _ordered(self, plan: Plan) -> int:
@@ -305,13 +304,13 @@ class Dataflow:
         match plan:
             case Filter(input=source, predicate=predicate):
                 inputs, run = self._ordered(source), FilterRun(predicate, self._compiler)
-                index = self._add(run, (inputs,), plan.schema)
+                index = self._add(run, (inputs,))
             case Project(input=source, outputs=outputs):
-                index = self._project(self._ordered(source), outputs, plan.schema)
+                index = self._project(self._ordered(source), outputs)
             case QueryScan(plan=inner, scale=scale):
                 index = self._ordered(inner)
                 if scale != 1:
-                    index = self._add(RescaleRun(scale), (index,), plan.schema, (scale,))
+                    index = self._add(RescaleRun(scale), (index,), (scale,))
             case _:
                 index = self._by_definition(plan)
         self._known[key] = index
@@ -322,14 +321,14 @@ class Dataflow:
         if key not in self._known:
             inputs = tuple(self._node(member) for member in graph.members)
             run = JoinRun(graph, self._compiler, needed)
-            self._known[key] = self._add(run, inputs, graph.schema)
+            self._known[key] = self._add(run, inputs)
         return self._known[key]
 
     def _constant(self, rows: list[Values], schema: Schema) -> int:
         return self._leaf(TableRun(rows, schema), None, 1, ())
 
-    def _project(self, index: int, outputs: tuple[Expression, ...], schema: Schema) -> int:
-        return self._add(ProjectRun(outputs, schema, self._compiler), (index,), schema)
+    def _project(self, index: int, outputs: tuple[Expression, ...]) -> int:
+        return self._add(ProjectRun(outputs, self._compiler), (index,))
 
     def _aggregate(self, plan: Aggregate, source: Plan) -> int:
         always = is_fixed(source)
@@ -337,23 +336,23 @@ class Dataflow:
         if sums is not None:
             part = PartialAggregate(source, plan, sums.width)
             run = FinalAggregateRun(plan, sums, always)
-            return self._add(run, (self._node(part),), plan.schema)
+            return self._add(run, (self._node(part),))
 
         def define(call: AggregateCall, rows: list[Values]) -> Any:
             return group_value(call, rows, self._scalar.load_python, self.failures)
 
         defined = DefinedAggregateRun(plan, self._compiler, define, always)
-        return self._add(defined, (self._node(source),), plan.schema)
+        return self._add(defined, (self._node(source),))
 
     def _counted(
         self, inputs: tuple[int, ...], combine: Any, schema: Schema, by_form: bool = False
     ) -> int:
-        return self._add(CountedRun(schema, len(inputs), combine, by_form), inputs, schema)
+        return self._add(CountedRun(schema, len(inputs), combine, by_form), inputs)
 
     def _set_operation(self, plan: SetOperation) -> int:
         inputs = (self._node(plan.left), self._node(plan.right))
         if plan.kind is SetKind.UNION:
-            both = self._add(UnionRun(plan.schema), inputs, plan.schema)
+            both = self._add(UnionRun(plan.schema), inputs)
             return both if plan.all else self._counted((both,), _present, plan.schema)
         return self._counted(inputs, _SET_COUNTS[plan.kind, plan.all], plan.schema)
 
@@ -371,7 +370,7 @@ class Dataflow:
 
         def counted(side: str, combine: Any) -> int:
             index, columns, schema = sides[side]
-            partners = self._project(inner, columns, schema)
+            partners = self._project(inner, columns)
             return self._counted((index, partners), combine, schema, by_form=True)
 
         if plan.kind is JoinKind.SEMI:
@@ -383,7 +382,7 @@ class Dataflow:
             parts.append(self._padded(counted("left", _without_partner), left, (), right, plan))
         if plan.kind in (JoinKind.RIGHT, JoinKind.FULL):
             parts.append(self._padded(counted("right", _without_partner), right, left, (), plan))
-        return self._add(UnionRun(plan.schema), tuple(parts), plan.schema)
+        return self._add(UnionRun(plan.schema), tuple(parts))
 
     def _padded(self, index: int, own: Schema, ahead: Schema, behind: Schema, plan: Join) -> int:
         outputs = (
@@ -391,7 +390,7 @@ class Dataflow:
             *(Column(type=f.type, index=i, name=f.name) for i, f in enumerate(own)),
             *(Literal(type=f.type, value=None) for f in behind),
         )
-        return self._project(index, outputs, plan.schema)
+        return self._project(index, outputs)
 
     def _by_definition(self, plan: Plan) -> int:
         found = {id(node): (node, scale) for node, scale in _leaf_streams(plan, 1, top=True)}
@@ -404,7 +403,7 @@ class Dataflow:
             below = self._nodes[index].operator
             orders.append(below if isinstance(below, ByDefinitionRun) else None)
         run = ByDefinitionRun(plan, leaves, orders, self._tables, self._scalar, self.failures)
-        return self._add(run, tuple(indexes), plan.schema, tuple(scales))
+        return self._add(run, tuple(indexes), tuple(scales))
 
     def _rank(self, plan: Plan) -> int | None:
         """The place in the script of a source stream."""

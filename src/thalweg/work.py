@@ -19,7 +19,6 @@ from thalweg.plan.nodes import StreamScan
 from thalweg.plan.placed import Exchange, Placement
 from thalweg.program import load_python
 from thalweg.sources import ReadRequest
-from thalweg.types import Schema
 from thalweg.units import Unit
 
 Values = tuple[Any, ...]
@@ -55,19 +54,13 @@ class Work:
         return Dataflow({}, own, {}, self.tables, self._load_python)
 
     def shard(self, number: int) -> Dataflow:
-        return Dataflow(
-            self.placement.queries_of(number), self.derived, self._ranks, self.tables,
-            self._load_python,
-        )  # fmt: skip
+        queries = self.placement.queries_of(number)
+        return Dataflow(queries, self.derived, self._ranks, self.tables, self._load_python)
 
     @cached_property
     def derived(self) -> list[Exchange]:
         """Exchanges between shards."""
         return [exchange for exchange in self.placement.exchanges if exchange.stream is None]
-
-    @cached_property
-    def schemas(self) -> dict[str, Schema]:
-        return {query.name: query.plan.schema for query in self.placement.queries}
 
     @property
     def _ranks(self) -> dict[str, int]:

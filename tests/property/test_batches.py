@@ -17,7 +17,7 @@ GOLDEN = sorted((Path(__file__).parents[1] / "golden").rglob("*.cqlt"))
 # Rows per batch, and shards.
 SHAPES = tuple((rows, shards) for rows in (1, 7, 1_000_000) for shards in (1, 4))
 PARTS = 16
-PAIRS = 600
+PAIRS = 2000
 
 
 @pytest.mark.parametrize("part", range(PARTS))

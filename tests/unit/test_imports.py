@@ -43,7 +43,7 @@ ALLOWED = {
     "segments": {"operators", "vector"},
     "control": {"segments"},
     "work": {"catalog", "dataflow", "intake", "plan", "program", "sources"},
-    "shard": {"control", "dataflow", "intake", "operators", "segments", "work"},
+    "shard": {"control", "dataflow", "intake", "operators", "plan", "segments", "work"},
     "outlet": {"answers", "control", "intake", "operators", "segments", "shard", "vector", "work"},
     "local": {"answers", "catalog", "dataflow", "evaluate", "intake", "operators", "plan"}
     | {"reference", "vector"},

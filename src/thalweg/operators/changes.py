@@ -9,20 +9,20 @@ import numpy as np
 
 from thalweg.operators.delta import FOREVER, Delta, nothing
 from thalweg.types import Schema
-from thalweg.values import row_key
+from thalweg.values import shown_key
 from thalweg.vector.column import from_values
 
 Values = tuple[Any, ...]
 
 
 class Bag:
-    """How often each row is there; rows are the same as the language has it."""
+    """How often each row is there; 0.0 and -0.0 are different rows."""
 
     def __init__(self) -> None:
         self._counts: dict[Values, tuple[Values, int]] = {}
 
     def add(self, row: Values, weight: int) -> None:
-        key = row_key(row)
+        key = shown_key(row)
         count = self._counts.get(key, (row, 0))[1] + weight
         if count:
             self._counts[key] = (row, count)
@@ -30,7 +30,7 @@ class Bag:
             self._counts.pop(key, None)
 
     def count(self, row: Values) -> int:
-        return self._counts.get(row_key(row), (row, 0))[1]
+        return self._counts.get(shown_key(row), (row, 0))[1]
 
     def items(self) -> Iterator[tuple[Values, int]]:
         """Rows and how often each is there."""

@@ -26,11 +26,8 @@ class FilterRun:
 class ProjectRun:
     STATE: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(
-        self, outputs: tuple[Expression, ...], schema: Schema, compiler: VectorCompiler
-    ) -> None:
+    def __init__(self, outputs: tuple[Expression, ...], compiler: VectorCompiler) -> None:
         self._outputs = [compiler(output) for output in outputs]
-        self._schema = schema
 
     def step(self, inputs: tuple[Delta, ...], moment: Moment) -> Delta:
         (delta,) = inputs

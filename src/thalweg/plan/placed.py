@@ -138,7 +138,7 @@ def is_local(plan: Plan) -> bool:
 
 def is_fixed(plan: Plan) -> bool:
     """Whether the relation is the same at all times: every shard has it whole."""
-    return not any(node.is_stream or isinstance(node, QueryScan) for node in plan.walk())
+    return not any(node.is_stream or isinstance(node, QueryScan | Received) for node in plan.walk())
 
 
 def adds_up(plan: Plan) -> bool:

@@ -14,6 +14,7 @@ from thalweg.dataflow import Dataflow, Origin
 from thalweg.intake.split import split
 from thalweg.intake.take import Taken
 from thalweg.operators.delta import BEFORE_TIME, FOREVER, Delta, combined
+from thalweg.plan.placed import Exchange
 from thalweg.segments import Piece, SegmentReader, SegmentWriter, write_records
 from thalweg.work import Work, tick_of
 
@@ -102,13 +103,14 @@ class Shard:
 def moved(entry: Entry, takes: list[Taken], work: Work) -> tuple[dict[Origin, int], dict[str, int]]:
     """Promises of all exchanges and first instants of streams, after what was taken."""
     streams, firsts = after_takes(entry, takes, work)
-    promises: dict[Origin, int] = {number: time for number, time in entry.reached.items()}  # noqa: C416
-    for exchange in work.placement.exchanges:
-        if exchange.stream is not None:
-            time = streams[exchange.stream]
-            fixed = time in (FOREVER, BEFORE_TIME)
-            promises[exchange.number] = time if fixed else time * tick_of(exchange)
-    return promises, firsts
+
+    def promise(exchange: Exchange) -> int:
+        if exchange.stream is None:
+            return entry.reached[exchange.number]
+        time = streams[exchange.stream]
+        return time if time in (FOREVER, BEFORE_TIME) else time * tick_of(exchange)
+
+    return {exchange.number: promise(exchange) for exchange in work.placement.exchanges}, firsts
 
 
 def after_takes(
