@@ -17,6 +17,9 @@ Values = tuple[Any, ...]
 # A row's place in the total order Σ: one part per base row, in the order of FROM.
 Order = tuple[tuple[Any, ...], ...]
 
+# The part of a base row that an outer join did not find.
+NO_ROW: Order = ((-1,),)
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -65,6 +68,11 @@ def stamped(time: int, order: Order) -> Order:
     return ((0, time), *order)
 
 
+def from_branch(branch: int, row: Row) -> Row:
+    """A row of a UNION ALL; what both branches have is told apart by the branch."""
+    return Row(row.values, (*row.order, (2, branch)))
+
+
 def paired(left: Row, right: Row) -> Row:
     return Row(left.values + right.values, left.order + right.order)
 
@@ -80,8 +88,17 @@ def by_value(rows: list[Row]) -> list[Row]:
 
 
 def value_order(values: Values) -> Order:
-    """A place in Σ by values. Kinds come first: a UNION may mix rows of different columns."""
-    return ((1, *((type(value).__name__, sort_key(value)) for value in values)),)
+    """A place in Σ by values."""
+    return ((1, *map(_kind_first, values)),)
+
+
+def _kind_first(value: Any) -> tuple[Any, ...]:
+    """A key that any two values can be compared by: a UNION may mix rows of different columns."""
+    if value is None:
+        return (0,)
+    if isinstance(value, tuple):
+        return (1, "tuple", tuple(map(_kind_first, value)))
+    return (1, type(value).__name__, sort_key(value))
 
 
 def top_order(values: Values, keys: tuple[SortKey, ...]) -> tuple[Any, ...]:

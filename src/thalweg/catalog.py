@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 from sqlglot import exp
@@ -28,6 +29,10 @@ class Connector:
     def option(self, name: str, default: Any = None) -> Any:
         return dict(self.options).get(name, default)
 
+    def error(self, message: str, detail: str | None = None, hint: str | None = None) -> QueryError:
+        """An error that points at the connector in the script."""
+        return QueryError(message, self.span, detail=detail, hint=hint, source=self.source)
+
 
 @dataclass(frozen=True, slots=True)
 class Stream:
@@ -36,7 +41,8 @@ class Stream:
     `time_column` is the position of the event time, None where the feed brings it
     beside the columns. `unit` is the unit of an integer event time, None for SQL
     timestamps. `slack` is in units of event time. `rank` is the place among all
-    streams of the script: it breaks ties between rows of one instant.
+    streams of the script: it breaks ties between rows of one instant. `zone` is the
+    time zone that was set when the stream was declared.
     """
 
     name: str
@@ -49,6 +55,7 @@ class Stream:
     required: frozenset[int] = frozenset()
     connector: Connector | None = None
     unit_declared: bool = True
+    zone: str = "UTC"
 
     @property
     def tick(self) -> Unit:
@@ -57,14 +64,14 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A stored relation."""
+    """A stored relation; `zone` as of a stream."""
 
     name: str
     columns: Schema
     key: tuple[int, ...] = ()
     required: frozenset[int] = frozenset()
-    refreshed: bool = False
     connector: Connector | None = None
+    zone: str = "UTC"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +144,7 @@ class Catalog:
         self._entries: dict[str, Entry] = {}
         self._functions: dict[str, Function] = {}
         self._broken: set[str] = set()
+        self._ranks = count()
 
     def __iter__(self) -> Iterator[Entry]:
         yield from self._entries.values()
@@ -181,8 +189,17 @@ class Catalog:
             )
         del table[name.lower()]
 
+    def next_rank(self) -> int:
+        """The rank of the next stream; that of a dropped one is not given again."""
+        return next(self._ranks)
+
     def streams(self) -> list[Stream]:
         return [entry for entry in self._entries.values() if isinstance(entry, Stream)]
+
+    def finest_tick(self) -> Unit:
+        """No query over these streams has a shorter tick: a microsecond, or theirs."""
+        ticks = [stream.tick for stream in self.streams()]
+        return min(Unit.MICROSECOND, *ticks, key=lambda unit: unit.value)
 
     def tables(self) -> list[Table]:
         return [entry for entry in self._entries.values() if isinstance(entry, Table)]

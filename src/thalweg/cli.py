@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -13,13 +14,13 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
 
 from thalweg.catalog import Entry, Query
 from thalweg.cql.script import read_script
 from thalweg.demo.show import run_demo
 from thalweg.errors import QueryError, QueryErrors
-from thalweg.plan.explain import explain_json, explain_text
+from thalweg.explain import explain_json, explain_text
 from thalweg.program import Program, bind_script
 from thalweg.run import RunReport, run_on_reference
 from thalweg.testing.scripts import test_scripts
@@ -31,8 +32,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-_errors = Console(stderr=True, highlight=False, soft_wrap=True)
-_out = Console(highlight=False, soft_wrap=True)
+_errors = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
+_out = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 class Stage(StrEnum):
@@ -95,7 +96,7 @@ def explain(
     if as_json:
         print(json.dumps([explain_json(q, stage.value) for q in queries], indent=2))
         return
-    _out.print("\n\n".join(explain_text(q, stage.value) for q in queries), markup=False)
+    _out.print("\n\n".join(explain_text(q, stage.value) for q in queries))
 
 
 @app.command()
@@ -124,14 +125,14 @@ def run(
     """Run a script's queries."""
     program = load(file)
     for request in program.explains:
-        _out.print(explain_text(request.query, request.stage or "logical"), markup=False)
+        _out.print(explain_text(request.query, request.stage or "logical"))
     if not program.catalog.queries():
         if not program.explains:
             raise QueryError(f"{file.name} has no query to run", hint="add CREATE QUERY name AS …")
         return
     with _errors.status("…") as status:
         report = run_on_reference(
-            program, out, file_format.value, notice=lambda text: status.update(text)
+            program, out, file_format.value, notice=lambda text: status.update(Text(text))
         )
     _print_report(report, program.catalog.queries())
 
@@ -152,9 +153,11 @@ def _print_report(report: RunReport, queries: list[Query]) -> None:
         failures = report.failures[query.name]
         if failures:
             line += f", {_counted(failures, 'failed call')} (NULL instead)"
+        if query.name in report.unwritten:
+            line += ", not written (no sink; --out DIR writes every query)"
         _errors.print(line)
     for note in report.notes:
-        _errors.print(f"note: {note}", markup=False)
+        _errors.print(f"note: {note}")
     for path in (*report.files, *report.put_aside):
         _errors.print(f"wrote {path}")
 
@@ -191,8 +194,14 @@ def show_version() -> None:
 
 def main() -> None:
     """Entry point: a user's mistake ends in a message, never in a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
-        app(prog_name="thalweg")
+        try:
+            app(prog_name="thalweg")
+        finally:
+            sys.stdout.flush()
     except (QueryError, QueryErrors) as error:
         _errors.print(_coloured(error.render()))
         sys.exit(1)
@@ -200,23 +209,35 @@ def main() -> None:
         sys.exit(130)
     except BrokenPipeError:
         # The reader of our output has gone; nothing is left to say to it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         sys.exit(141)
+    except OSError as error:
+        _drop_output()
+        _errors.print(_coloured(QueryError(_told_by_system(error)).render()))
+        sys.exit(1)
     except Exception as error:
         if os.environ.get("THALWEG_TRACEBACK"):
             raise
-        _errors.print(f"[red]internal error:[/] {type(error).__name__}: {error}", markup=True)
+        _errors.print(f"internal error: {type(error).__name__}: {error}", style="red")
         _errors.print("  This is a bug in Thalweg. THALWEG_TRACEBACK=1 shows where it happened.")
         sys.exit(70)
 
 
-def _coloured(text: str) -> str:
-    return (
-        escape(text)
-        .replace("error: ", "[bold red]error:[/] ", 1)
-        .replace("\n\nerror: ", "\n\n[bold red]error:[/] ")
-        .replace("\n  hint: ", "\n  [cyan]hint:[/] ")
-    )
+def _drop_output() -> None:
+    """What is still in the buffer would fail again when Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _told_by_system(error: OSError) -> str:
+    where = error.filename or "the output"
+    return f"cannot use {where}: {error.strerror or error}"
+
+
+def _coloured(text: str) -> Text:
+    coloured = Text(text)
+    coloured.highlight_regex(r"(?m)^error:", "bold red")
+    coloured.highlight_regex(r"(?m)^  hint:", "cyan")
+    return coloured
 
 
 if __name__ == "__main__":

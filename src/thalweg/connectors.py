@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from thalweg.catalog import Connector
@@ -63,3 +64,24 @@ def checked_connector(
     return Connector(
         name, call.location, tuple(options.items()), call.location_span or call.span, source
     )
+
+
+def need_location(connector: Connector, example: str) -> None:
+    if not connector.location:
+        raise connector.error(
+            f"{connector.name} needs a location", hint=f"write {connector.name}('{example}')"
+        )
+
+
+def refuse_location(connector: Connector) -> None:
+    if connector.location is not None:
+        raise connector.error(f"{connector.name} has no location", hint=f"write {connector.name}()")
+
+
+def path_of(connector: Connector) -> Path:
+    """What a location names; `~` is a home folder."""
+    assert connector.location, f"{connector.name} has been checked for a location"
+    try:
+        return Path(connector.location).expanduser()
+    except RuntimeError:
+        raise connector.error(f"there is no home folder for {connector.location!r}") from None

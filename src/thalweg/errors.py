@@ -83,6 +83,30 @@ class QueryError(Exception):
         return self.render()
 
 
+class UsesBrokenName(QueryError):
+    """An error that only repeats another one; whoever reports errors drops it."""
+
+    def __init__(self, span: Span | None = None) -> None:
+        super().__init__("its declaration has an error", span)
+
+
+class UnknownName(QueryError):
+    """A name in FROM that means nothing, or nothing yet."""
+
+    def __init__(self, name: str, span: Span | None, known: Sequence[str]) -> None:
+        super().__init__(
+            f'there is no stream, table, view or query "{name}"',
+            span,
+            detail=f"There is: {', '.join(known)}." if known else None,
+            hint=did_you_mean(name, known),
+        )
+        self.name = name
+
+
+# Past that, the first ones are what to mend.
+_MOST_SHOWN = 50
+
+
 class QueryErrors(Exception):
     """All mistakes found in one script, in the order of their places."""
 
@@ -94,7 +118,9 @@ class QueryErrors(Exception):
         super().__init__(self.render())
 
     def render(self) -> str:
-        return "\n\n".join(error.render() for error in self.errors)
+        shown = [error.render() for error in self.errors[:_MOST_SHOWN]]
+        more = len(self.errors) - len(shown)
+        return "\n\n".join([*shown, f"and {more} more"] if more else shown)
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
@@ -108,9 +134,6 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
     found = nearest(name, candidates)
     return f'did you mean "{found}"?' if found else None
 
-
-# The message of an error that only repeats another one; whoever reports errors drops it.
-BROKEN = "its declaration has an error"
 
 _LONGEST_LINE = 160
 

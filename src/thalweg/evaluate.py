@@ -69,7 +69,7 @@ class Compiler:
     """Turns expressions into functions, each once."""
 
     def __init__(self, load_python: LoadPython) -> None:
-        self._load_python = load_python
+        self.load_python = load_python
         # Keyed by identity: plans live as long as their compiler, and hashing a
         # deep expression costs more than evaluating it.
         self._compiled: dict[int, tuple[Expression, Evaluate]] = {}
@@ -126,24 +126,37 @@ class Compiler:
 
         return {Nulls.STRICT: strict, Nulls.SEEN: seen, Nulls.LAZY: lazy}[function.nulls]
 
+    def on_values(self, expression: Call | Cast) -> Callable[[list[Any], Surroundings], Any]:
+        """A strict call or a cast on values of its arguments, none of them NULL."""
+        if isinstance(expression, Cast):
+            return self._conversion(expression)
+        signature = Signature(tuple(a.type for a in expression.arguments), expression.type)
+        compute = SCALARS[expression.function].make(signature)
+        return lambda values, around: _guarded(expression, compute, values, around)
+
     def _cast(self, cast: Cast) -> Evaluate:
-        inner = self(cast.input)
-        convert = caster(cast.input.type, cast.type, cast.zone, cast.quiet)
+        inner, convert = self(cast.input), self._conversion(cast)
 
         def evaluate(row: Values, around: Surroundings) -> Any:
             value = inner(row, around)
-            if value is None:
-                return None
+            return None if value is None else convert([value], around)
+
+        return evaluate
+
+    def _conversion(self, cast: Cast) -> Callable[[list[Any], Surroundings], Any]:
+        convert = caster(cast.input.type, cast.type, cast.zone, cast.quiet)
+
+        def evaluate(values: list[Any], around: Surroundings) -> Any:
             try:
-                return convert(value)
+                return convert(values[0])
             except Failure as failure:
-                around.failures.note(expression_text(cast), str(failure), (value,))
+                around.failures.note(expression_text(cast), str(failure), tuple(values))
                 return None
 
         return evaluate
 
     def _python(self, call: PythonCall) -> Evaluate:
-        function = self._load_python(call.path)
+        function = self.load_python(call.path)
         arguments = [self(argument) for argument in call.arguments]
         types = [argument.type for argument in call.arguments]
 
@@ -152,7 +165,9 @@ class Compiler:
             try:
                 result = function(*map(to_python, values, types))
                 return from_python(result, call.type)
-            except Exception as error:
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
                 around.failures.note(expression_text(call), describe_exception(error), values)
                 return None
 
@@ -185,10 +200,14 @@ class Compiler:
         return evaluate
 
 
-def describe_exception(error: Exception) -> str:
+def describe_exception(error: BaseException) -> str:
+    """What a user's code raised; its text is the user's code too, and may raise."""
     if isinstance(error, Failure):
         return str(error)
-    return f"{type(error).__name__}: {error}"
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:
+        return type(error).__name__
 
 
 def _outer(around: Surroundings) -> Values:

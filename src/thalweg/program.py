@@ -8,6 +8,7 @@ their own.
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -45,7 +46,16 @@ from thalweg.cql.statements import (
     Statement,
 )
 from thalweg.cql.syntax_errors import span_of
-from thalweg.errors import BROKEN, QueryError, QueryErrors, SourceText, Span, did_you_mean
+from thalweg.errors import (
+    QueryError,
+    QueryErrors,
+    SourceText,
+    Span,
+    UnknownName,
+    UsesBrokenName,
+    did_you_mean,
+)
+from thalweg.evaluate import describe_exception
 from thalweg.functions import AGGREGATES, SCALARS
 from thalweg.plan.bind_query import QueryBinder
 from thalweg.plan.monotone import reads_stream
@@ -76,9 +86,7 @@ class Program:
 
     def read_request(self, entry: Stream | Table) -> ReadRequest:
         assert entry.connector is not None, f"{entry.name} is fed from memory"
-        return ReadRequest(
-            entry.connector, entry.columns, entry.required, self.settings.timezone, self.folders
-        )
+        return ReadRequest(entry.connector, entry.columns, entry.required, entry.zone, self.folders)
 
     def query(self, name: str) -> Query:
         """A registered query by name."""
@@ -113,7 +121,7 @@ def bind_script(
         except QueryErrors as several:
             errors += [error.inside(source, statement.span) for error in several.errors]
             _mark_broken(program, statement)
-    shown = [error for error in errors if error.message != BROKEN]
+    shown = [error for error in errors if not isinstance(error, UsesBrokenName)]
     if shown:
         raise QueryErrors([_with_later_definition(error, parsed.statements) for error in shown])
     return program
@@ -126,13 +134,12 @@ def _mark_broken(program: Program, statement: Statement) -> None:
 
 def _with_later_definition(error: QueryError, statements: list[Statement]) -> QueryError:
     """Say so where a name is missing only because it is created further down."""
-    if error.span is None or not error.message.startswith("there is no stream, table"):
+    if error.span is None or not isinstance(error, UnknownName):
         return error
-    name = error.message.rsplit('"', 2)[-2].lower()
     for statement in statements:
         if (
             isinstance(statement, CreateStream | CreateTable | CreateQuery | CreateView)
-            and statement.name.text.lower() == name
+            and statement.name.text.lower() == error.name.lower()
             and statement.span.start > error.span.start
         ):
             error.hint = f"{statement.name} is created further down: move it up"
@@ -178,12 +185,24 @@ def apply(program: Program, statement: Statement) -> None:
             program.explains.append(_explain(program, statement))
 
 
+# A name becomes the name of a file wherever an answer or a list is written.
+_NAME = re.compile(r"[^\W_][\w -]*")
+_LONGEST_NAME_BYTES = 200
+
+
 def _check_name(name: Name) -> None:
     if name.text.startswith("_"):
         raise QueryError(
             f'the name "{name}" starts with an underscore',
             name.span,
             detail="Such names are kept for Thalweg's own outputs.",
+        )
+    if not _NAME.fullmatch(name.text) or len(name.text.encode()) > _LONGEST_NAME_BYTES:
+        raise QueryError(
+            f"{name.text[:_LONGEST_NAME_BYTES]!r} cannot be a name",
+            name.span,
+            detail="Names are made of letters, digits, underscores, hyphens and spaces, begin with "
+            f"a letter or a digit, and have at most {_LONGEST_NAME_BYTES} bytes.",
         )
 
 
@@ -224,11 +243,12 @@ def _stream(program: Program, statement: CreateStream) -> Stream:
         time_column=time,
         unit=unit,
         slack=slack,
-        rank=len(program.catalog.streams()),
+        rank=program.catalog.next_rank(),
         key=tuple(_position(name, columns, statement.name) for name in statement.key),
         required=required,
         connector=connector,
         unit_declared=statement.unit is not None,
+        zone=program.settings.timezone,
     )
     _check_source(program, stream)
     return stream
@@ -282,6 +302,7 @@ def _table(program: Program, statement: CreateTable) -> Table:
         key=tuple(_position(name, columns, statement.name) for name in statement.key),
         required=required,
         connector=checked_connector(statement.connector, SOURCES, "source", program.source),
+        zone=program.settings.timezone,
     )
     _check_source(program, table)
     return table
@@ -289,9 +310,7 @@ def _table(program: Program, statement: CreateTable) -> Table:
 
 def _check_source(program: Program, entry: Stream | Table) -> None:
     assert entry.connector is not None, "a declared stream has a connector"
-    check = SOURCES[entry.connector.name].check
-    if check is not None:
-        check(program.read_request(entry))
+    SOURCES[entry.connector.name].check(program.read_request(entry))
 
 
 def bind_query(program: Program, name: Name, syntax: exp.Expr, span: Span) -> Query:
@@ -323,34 +342,39 @@ class QueryTime:
 
 
 def _time_of(syntax: exp.Expr, catalog: Catalog) -> QueryTime:
-    times = list(_times_below(syntax, catalog, frozenset()))
+    times = list(_times_below(syntax, catalog))
     tick = min((tick for tick, _ in times), key=lambda unit: unit.value, default=Unit.SECOND)
     return QueryTime(tick, None if any(bare is None for _, bare in times) else tick)
 
 
 def _times_below(
-    syntax: exp.Expr, catalog: Catalog, hidden: frozenset[str]
+    syntax: exp.Expr, catalog: Catalog, open_views: frozenset[str] = frozenset()
 ) -> Iterator[tuple[Unit, Unit | None]]:
-    """(tick, unit of bare numbers) of everything that FROM names.
-
-    `hidden` are names that a WITH clause around has given another meaning, and
-    views that are being looked into.
-    """
-    clause = syntax.args.get("with_")
-    for part in clause.expressions if clause is not None else ():
-        yield from _times_below(part.this, catalog, hidden)
-        hidden |= {part.alias.lower()}
-    if isinstance(syntax, exp.Table) and syntax.name.lower() not in hidden:
-        entry = catalog.find(syntax.name)
+    """(tick, unit of bare numbers) of everything that FROM names."""
+    for name in _names_read(syntax):
+        entry = catalog.find(name)
         if isinstance(entry, Stream):
             yield entry.tick, entry.unit
         elif isinstance(entry, Query):
             yield entry.tick, entry.bare_unit
-        elif isinstance(entry, View):
-            yield from _times_below(entry.syntax, catalog, hidden | {entry.name.lower()})
-    for child in syntax.iter_expressions():
-        if child is not clause:
-            yield from _times_below(child, catalog, hidden)
+        elif isinstance(entry, View) and name not in open_views:
+            # What WITH calls by a name out here means nothing inside the view.
+            yield from _times_below(entry.syntax, catalog, open_views | {name})
+
+
+def _names_read(syntax: exp.Expr) -> Iterator[str]:
+    """The names in FROM that mean an entry of the catalog, in lower case."""
+    # With each node the names that a WITH clause around it has given another meaning.
+    todo: list[tuple[exp.Expr, frozenset[str]]] = [(syntax, frozenset())]
+    while todo:
+        node, hidden = todo.pop()
+        clause = node.args.get("with_")
+        for part in clause.expressions if clause is not None else ():
+            todo.append((part.this, hidden))
+            hidden |= {part.alias.lower()}
+        if isinstance(node, exp.Table) and node.name.lower() not in hidden:
+            yield node.name.lower()
+        todo += [(child, hidden) for child in node.iter_expressions() if child is not clause]
 
 
 def _check_view(program: Program, view: View, statement: CreateView) -> None:
@@ -372,7 +396,7 @@ def _sink(program: Program, statement: CreateSink) -> Sink:
     entry = program.catalog.find(statement.query.text)
     if not isinstance(entry, Query):
         if program.catalog.is_broken(statement.query.text):
-            raise QueryError(BROKEN, statement.query.span)
+            raise UsesBrokenName(statement.query.span)
         names = [query.name for query in program.catalog.queries()]
         raise QueryError(
             f'there is no query "{statement.query}"',
@@ -382,6 +406,7 @@ def _sink(program: Program, statement: CreateSink) -> Sink:
             or "a sink takes the answers of a query made with CREATE QUERY",
         )
     connector = checked_connector(statement.connector, SINKS, "sink", program.source)
+    SINKS[connector.name].check(connector)
     return Sink(statement.name.text, entry.name, connector)
 
 
@@ -417,9 +442,11 @@ def load_python(
             sys.path.insert(0, str(folder))
     try:
         found: Any = importlib.import_module(module_name)
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a script of its own may well end in sys.exit()
         raise QueryError(
-            f"cannot import {module_name}", span, detail=f"{type(error).__name__}: {error}"
+            f"cannot import {module_name}", span, detail=describe_exception(error)
         ) from None
     for part in attribute.split("."):
         if not hasattr(found, part):
@@ -450,7 +477,7 @@ def _drop(program: Program, statement: Drop) -> None:
     if entry is None and statement.if_exists:
         return
     if entry is None and catalog.is_broken(name.text):
-        raise QueryError(BROKEN, name.span)
+        raise UsesBrokenName(name.span)
     if entry is not None and kind_of(entry) == kind and not functional:
         user = _reader_of(catalog, name.text)
         if user is not None:
@@ -469,7 +496,7 @@ def _reader_of(catalog: Catalog, name: str) -> Entry | None:
     for entry in catalog:
         match entry:
             case View(syntax=syntax):
-                if any(table.name.lower() == wanted for table in syntax.find_all(exp.Table)):
+                if wanted in _names_read(syntax):
                     return entry
             case Query(plan=plan):
                 read = {getattr(node, "name", "").lower() for node in plan.walk()}
@@ -488,7 +515,7 @@ def _explain(program: Program, statement: Explain) -> ExplainRequest:
             return ExplainRequest(program.query(subject.text), statement.stage)
         except QueryError as error:
             if program.catalog.is_broken(subject.text):
-                raise QueryError(BROKEN, subject.span) from None
+                raise UsesBrokenName(subject.span) from None
             error.span = subject.span
             raise
     name = Name("query", span_of(subject) or statement.span)

@@ -22,20 +22,29 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 from thalweg.answers import Change
 from thalweg.bags import (
+    NO_ROW,
     Row,
     by_value,
     distinct,
+    from_branch,
     net_difference,
     paired,
     stamped,
     top_order,
     value_order,
 )
-from thalweg.evaluate import Compiler, Evaluate, Failures, Surroundings, describe_exception
+from thalweg.evaluate import (
+    Compiler,
+    Evaluate,
+    Failures,
+    LoadPython,
+    Surroundings,
+    describe_exception,
+)
 from thalweg.functions import AGGREGATES, Failure, Signature
 from thalweg.functions.aggregates import evaluate_aggregate
 from thalweg.intake.accept import Arrival
@@ -76,11 +85,11 @@ from thalweg.plan.nodes import (
 )
 from thalweg.plan.text import expression_text
 from thalweg.python_values import from_python, to_python
+from thalweg.units import LAST_INSTANT
 from thalweg.values import normal_zeros, row_key, sort_key
 
+T = TypeVar("T")
 Values = tuple[Any, ...]
-# Instants are 64-bit numbers of ticks.
-END_OF_TIME = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +118,7 @@ class Reference:
         self._load_python = load_python
         self._compile = Compiler(load_python)
         self._streams: dict[int, tuple[Plan, list[Element]]] = {}
+        self._known: dict[tuple[str, int], tuple[Plan, Any]] = {}
         self._now: int | None = None
         self._bags: dict[int, tuple[Plan, list[Row]]] = {}
 
@@ -135,7 +145,8 @@ class Reference:
     def answer_at(self, plan: Plan, now: int) -> list[Values]:
         """The rows of a relation at an instant, or the elements of a stream at it."""
         if isinstance(plan, Rstream):
-            rows = self.relation(plan.input, now) if now in self.evaluations(plan.input) else []
+            evaluated = any(self.evaluations(plan.input, now, now + 1))
+            rows = self._at(plan.input, now) if evaluated else []
         elif isinstance(plan, StreamOperator):
             after, before = (self._at(plan.input, instant) for instant in (now, now - 1))
             entered, left = net_difference(after, before)
@@ -172,6 +183,8 @@ class Reference:
             case QueryScan(plan=inner, scale=scale):
                 for element in self.stream(inner):
                     time = element.time * scale
+                    if time > LAST_INSTANT:
+                        return
                     yield Element(time, Row(element.row.values, stamped(time, element.row.order)))
             case Filter(input=source, predicate=predicate):
                 for element in self.stream(source):
@@ -182,9 +195,11 @@ class Reference:
                     values = self._values(outputs, element.row.values)
                     yield Element(element.time, Row(values, element.row.order))
             case Rstream(input=source):
-                for now in sorted(self.evaluations(source)):
-                    for row in self.relation(source, now):
-                        yield Element(now, Row(row.values, stamped(now, row.order)))
+                for first, end in pairwise((*sorted(self.changes(source)), LAST_INSTANT + 1)):
+                    rows = self.relation(source, first)
+                    for now in self.evaluations(source, first, end) if rows else ():
+                        for row in rows:
+                            yield Element(now, Row(row.values, stamped(now, row.order)))
             case Istream(input=source) | Dstream(input=source):
                 before: list[Row] = []
                 for now in sorted(self.changes(source)):
@@ -207,6 +222,21 @@ class Reference:
 
     def begin(self, plan: Plan) -> int | None:
         """The instant of the first row of any source stream below; None if there is none."""
+        return self._once("begin", plan, self._begin)
+
+    def changes(self, plan: Plan) -> set[int]:
+        """Every instant at which the relation can differ from the tick before."""
+        return self._once("changes", plan, self._changes)
+
+    def _once(self, what: str, plan: Plan, compute: Callable[[Plan], T]) -> T:
+        """What follows from a plan alone is computed once."""
+        known = self._known.get((what, id(plan)))
+        if known is None:
+            known = self._known[what, id(plan)] = (plan, compute(plan))
+        result: T = known[1]
+        return result
+
+    def _begin(self, plan: Plan) -> int | None:
         match plan:
             case StreamScan(name=name, scale=scale):
                 times = [arrival.time * scale for arrival in self.inputs.streams[name]]
@@ -217,40 +247,48 @@ class Reference:
         begins = [self.begin(child) for child in _children(plan)]
         return min((begin for begin in begins if begin is not None), default=None)
 
-    def changes(self, plan: Plan) -> set[int]:
-        """Every instant at which the relation can differ from the tick before."""
+    def _changes(self, plan: Plan) -> set[int]:
         match plan:
             case QueryScan(plan=inner, scale=scale) if not inner.is_stream:
-                return {now * scale for now in self.changes(inner)}
+                return _in_time({now * scale for now in self.changes(inner)})
             case SlideWindow(input=source, span=span, step=step):
                 times = self.arrivals(source)
                 entries = {(t // step + 1) * step for t in times}
                 return _in_time(entries | {((t + span) // step + 1) * step for t in times})
             case Window():
-                return self._window_instants(plan)
+                return set(self._once("instants", plan, self._window_instants))
         instants = set(chain.from_iterable(self.changes(child) for child in _children(plan)))
         begin = self.begin(plan)
         return instants if begin is None else instants | {begin}
 
-    def evaluations(self, plan: Plan) -> set[int]:
-        """When RSTREAM emits: arrivals, expiries, multiples of the slide."""
+    def evaluations(self, plan: Plan, first: int, end: int) -> list[int]:
+        """When RSTREAM emits, in first ≤ now < end: arrivals, expiries, multiples of the slide.
+
+        Slides are counted from the first row of a source to the last change.
+        """
         instants: set[int] = set()
-        horizon = max(self.changes(plan), default=None)
-        begin = self.begin(plan)
+        begin, changes = self.begin(plan), self.changes(plan)
+        if begin is None or not changes:
+            return []
+        first, last = max(first, begin), min(end - 1, max(changes))
         for node, scale in _windows(plan, 1):
             if isinstance(node, SlideWindow):
-                if horizon is not None and begin is not None:
-                    step = node.step * scale
-                    instants |= set(range(-(-begin // step) * step, horizon + 1, step))
+                step = node.step * scale
+                instants.update(range(-(-first // step) * step, last + 1, step))
             else:
-                instants |= {now * scale for now in self._window_instants(node)}
-        return instants
+                times = self._once("instants", node, self._window_instants)
+                start = bisect_left(times, -(-first // scale))
+                stop = bisect_right(times, last // scale)
+                instants.update(now * scale for now in times[start:stop])
+        return sorted(instants)
 
-    def _window_instants(self, window: Window) -> set[int]:
+    def _window_instants(self, window: Plan) -> list[int]:
+        """When rows come into a window and when they leave it by their age, ascending."""
+        assert isinstance(window, Window), "asked of windows"
         times = set(self.arrivals(window.input))
         if isinstance(window, RangeWindow):
-            return _in_time(times | {t + window.span + 1 for t in times})
-        return times
+            times = _in_time(times | {t + window.span + 1 for t in times})
+        return sorted(times)
 
     # Relations
 
@@ -336,8 +374,7 @@ class Reference:
     def _filter(self, plan: Filter, now: int, outer: Values | None) -> list[Row]:
         members = _inner_members(plan.input)
         if len(members) > 1:
-            conditions = [*conjuncts(plan.predicate), *_inner_conditions(plan.input, 0)]
-            return self._product(members, self._tests(conditions, now, outer), now, outer)
+            return self._product(members, self._tests(plan, now, outer), now, outer)
         return [
             row
             for row in self.relation(plan.input, now, outer)
@@ -364,20 +401,16 @@ class Reference:
             combined = [pair for pair in pairs if all(passes(pair.values) for passes in ready)]
         return combined
 
-    def _tests(self, conditions: list[Expression], now: int, outer: Values | None) -> list[Test]:
+    def _tests(self, plan: Plan, now: int, outer: Values | None) -> list[Test]:
+        """The conditions of a tree of inner joins, each with the last column it looks at."""
         return [
-            Test(
-                max(columns_used(condition), default=-1),
-                partial(self._is_true, condition, now=now, outer=outer),
-            )
-            for condition in conditions
+            Test(last, partial(self._is_true, condition, now=now, outer=outer))
+            for last, condition in self._once("conditions", plan, _placed_conditions)
         ]
 
     def _join(self, plan: Join, now: int, outer: Values | None) -> list[Row]:
         if plan.kind in (JoinKind.INNER, JoinKind.CROSS):
-            conditions = list(_inner_conditions(plan, 0))
-            tests = self._tests(conditions, now, outer)
-            return self._product(_inner_members(plan), tests, now, outer)
+            return self._product(_inner_members(plan), self._tests(plan, now, outer), now, outer)
         left = self.relation(plan.left, now, outer)
         right = self.relation(plan.right, now, outer)
 
@@ -394,8 +427,8 @@ class Reference:
             return [a for a in left if all(outcome(a, b) in stays for b in right)]
         result: list[Row] = []
         matched_right: set[int] = set()
-        no_left = Row((None,) * len(plan.left.schema))
-        no_right = Row((None,) * len(plan.right.schema))
+        no_left = Row((None,) * len(plan.left.schema), NO_ROW)
+        no_right = Row((None,) * len(plan.right.schema), NO_ROW)
         for a in left:
             partners = [i for i, b in enumerate(right) if outcome(a, b)]
             matched_right.update(partners)
@@ -407,7 +440,7 @@ class Reference:
         return result
 
     def _join_graph(self, plan: JoinGraph, now: int, outer: Values | None) -> list[Row]:
-        tests = self._tests(list(plan.predicates), now, outer)
+        tests = self._tests(plan, now, outer)
         for key in plan.keys:
             for a, b in pairwise(sorted(key.columns)):
                 tests.append(Test(b, partial(_columns_equal, a, b)))
@@ -437,35 +470,15 @@ class Reference:
         if call.where is not None:
             rows = [row for row in rows if self._is_true(call.where, row, now, outer)]
         arguments = [self._values(call.arguments, row, now, outer) for row in rows]
-        try:
-            if call.path is not None:
-                return self._user_aggregate(call, arguments)
-            function = AGGREGATES[call.function]
-            signature = Signature(tuple(a.type for a in call.arguments), call.type)
-            return evaluate_aggregate(function, function.make(signature), arguments, call.distinct)
-        except Failure as failure:
-            self.failures.note(expression_text(call), str(failure), ())
-            return None
-
-    def _user_aggregate(self, call: AggregateCall, arguments: list[Values]) -> Any:
-        assert call.path is not None, "a user's aggregate has a path"
-        if call.distinct:
-            arguments = list({row_key(values): values for values in arguments}.values())
-        types = [argument.type for argument in call.arguments]
-        try:
-            state = self._load_python(call.path)()
-            for values in sorted(arguments, key=row_key):
-                state.add(*map(to_python, values, types))
-            return from_python(state.result(), call.type)
-        except Exception as error:
-            raise Failure(describe_exception(error)) from None
+        return group_value(call, arguments, self._load_python, self.failures)
 
     def _set_operation(self, plan: SetOperation, now: int, outer: Values | None) -> list[Row]:
         left = self.relation(plan.left, now, outer)
         right = self.relation(plan.right, now, outer)
         if plan.kind is SetKind.UNION:
-            both = left + right
-            return both if plan.all else by_value(distinct(both))
+            if not plan.all:
+                return by_value(distinct(left + right))
+            return [from_branch(i, row) for i, rows in enumerate((left, right)) for row in rows]
         counts = Counter(row_key(row.values) for row in right)
         if not plan.all:
             present = plan.kind is SetKind.INTERSECT
@@ -511,6 +524,38 @@ class Reference:
         return Surroundings(outer, rows_of, self.failures)
 
 
+def group_value(
+    call: AggregateCall, arguments: list[Values], load_python: LoadPython, failures: Failures
+) -> Any:
+    """An aggregate on the argument rows of a group."""
+    try:
+        if call.path is not None:
+            return _user_aggregate(call, call.path, arguments, load_python)
+        function = AGGREGATES[call.function]
+        signature = Signature(tuple(a.type for a in call.arguments), call.type)
+        return evaluate_aggregate(function, function.make(signature), arguments, call.distinct)
+    except Failure as failure:
+        failures.note(expression_text(call), str(failure), ())
+        return None
+
+
+def _user_aggregate(
+    call: AggregateCall, path: str, arguments: list[Values], load_python: LoadPython
+) -> Any:
+    if call.distinct:
+        arguments = list({row_key(values): values for values in arguments}.values())
+    types = [argument.type for argument in call.arguments]
+    try:
+        state = load_python(path)()
+        for values in sorted(arguments, key=row_key):
+            state.add(*map(to_python, values, types))
+        return from_python(state.result(), call.type)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise Failure(describe_exception(error)) from None
+
+
 @dataclass(frozen=True, slots=True)
 class Test:
     """A condition on a combination of rows, and the last column that it looks at."""
@@ -527,13 +572,13 @@ def _columns_equal(a: int, b: int, values: Values) -> bool:
 
 
 def _place(element: Element) -> tuple[Any, ...]:
-    """Time, then Σ of the base rows, and last the values: a total order but for equal rows."""
-    return element.time, element.row.order, value_order(element.row.values)
+    """Time, then Σ of the base rows: a total order but for equal rows."""
+    return element.time, element.row.order
 
 
 def _in_time(instants: set[int]) -> set[int]:
     """Instants up to the end of time: what would change later stays."""
-    return {now for now in instants if now <= END_OF_TIME}
+    return {now for now in instants if now <= LAST_INSTANT}
 
 
 def _inner_members(plan: Plan) -> list[Plan]:
@@ -541,6 +586,18 @@ def _inner_members(plan: Plan) -> list[Plan]:
     if isinstance(plan, Join) and plan.kind in (JoinKind.INNER, JoinKind.CROSS):
         return _inner_members(plan.left) + _inner_members(plan.right)
     return [plan]
+
+
+def _placed_conditions(plan: Plan) -> list[tuple[int, Expression]]:
+    """The conditions on rows of an inner join, each with the last column it looks at."""
+    match plan:
+        case Filter(input=source, predicate=predicate):
+            conditions = [*conjuncts(predicate), *_inner_conditions(source, 0)]
+        case JoinGraph(predicates=predicates):
+            conditions = list(predicates)
+        case _:
+            conditions = list(_inner_conditions(plan, 0))
+    return [(max(columns_used(condition), default=-1), condition) for condition in conditions]
 
 
 def _inner_conditions(plan: Plan, start: int) -> Iterator[Expression]:
@@ -581,4 +638,6 @@ def _windows(plan: Plan, scale: int) -> Iterator[tuple[Window, int]]:
 
 
 def _has_stream(plan: Plan) -> bool:
-    return any(isinstance(node, StreamScan | QueryScan) for node in plan.walk())
+    return any(
+        isinstance(node, QueryScan) or (node.is_stream and not node.inputs) for node in plan.walk()
+    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,14 @@ from typing import Any
 from thalweg.answers import Change
 from thalweg.catalog import Query, Stream, Table
 from thalweg.errors import QueryError
+from thalweg.evaluate import Failures
 from thalweg.intake.accept import Accepting, accept
+from thalweg.outputs import FAILURES, LATE, REJECTS, Target, list_of, targets_of
 from thalweg.program import Program, load_python
 from thalweg.reference import Inputs, Reference
 from thalweg.sinks import SINKS, SinkRequest, Writer
 from thalweg.sinks.jsonl import json_text, one_line
+from thalweg.sinks.whole_file import whole_file
 from thalweg.sources import SOURCES, Accepted, Reject
 from thalweg.types import struct
 
@@ -45,6 +48,7 @@ class RunReport:
     notes: list[str] = field(default_factory=list)
     files: list[Path] = field(default_factory=list)
     put_aside: list[Path] = field(default_factory=list)
+    unwritten: set[str] = field(default_factory=set)
 
 
 def run_on_reference(
@@ -61,6 +65,7 @@ def run_on_reference(
     none to the terminal.
     """
     report = RunReport()
+    targets = targets_of(program, out, file_format)
     if out is not None:
         try:
             out.mkdir(parents=True, exist_ok=True)
@@ -71,19 +76,23 @@ def run_on_reference(
     shown: list[Iterator[tuple[int, Query, Change]]] = []
     for query in program.catalog.queries():
         notice(f"answering {query.name}")
-        writers = _writers(program, query, out, file_format, report)
-        before = len(reference.failures)
+        reference.failures = Failures()
         changes = list(reference.answers(query.plan))
         report.records[query.name] = len(changes)
-        _write(changes, writers)
-        if not writers and not program.catalog.sinks():
+        own = [target for target in targets if target.query is query]
+        for target in own:
+            _write(changes, target)
+        report.files += [target.path for target in own if target.path is not None]
+        if not targets:
             shown.append(_stamped(query, changes))
-        noted = list(reference.failures.noted)[before:]
+        elif not own:
+            report.unwritten.add(query.name)
+        noted = reference.failures.noted
         report.failures[query.name] = len(noted)
         _put_aside(
             report,
             out,
-            "_failures",
+            FAILURES,
             query.name,
             [{"expression": e, "reason": r, "arguments": a} for e, r, a in noted],
         )
@@ -105,43 +114,18 @@ def _print_merged(answers: list[Iterator[tuple[int, Query, Change]]]) -> None:
         writers[query.name].write(change)
 
 
-def _write(changes: list[Change], writers: list[Writer]) -> None:
-    """Hand every record to every writer; files appear only if all goes well."""
-    with ExitStack() as undo:
-        for writer in writers:
-            undo.callback(writer.discard)
+def _write(changes: list[Change], target: Target) -> None:
+    if target.path is None:
+        _hand_over(changes, target.kind.open(SinkRequest(target.query, None)))
+        return
+    with whole_file(target.path) as path:
+        _hand_over(changes, target.kind.open(SinkRequest(target.query, path)))
+
+
+def _hand_over(changes: list[Change], writer: Writer) -> None:
+    with closing(writer):
         for change in changes:
-            for writer in writers:
-                writer.write(change)
-        undo.pop_all()
-    for writer in writers:
-        writer.close()
-
-
-def _writers(
-    program: Program, query: Query, out: Path | None, file_format: str, report: RunReport
-) -> list[Writer]:
-    writers: list[Writer] = []
-    if out is not None:
-        path = out / f"{query.name}.{SINKS[file_format].suffix}"
-        report.files.append(path)
-        writers.append(SINKS[file_format].open(SinkRequest(query, path)))
-    sinks = [sink for sink in program.catalog.sinks() if sink.query == query.name]
-    for sink in sinks:
-        kind = SINKS[sink.connector.name]
-        path_of_sink: Path | None = None
-        if kind.suffix is not None:
-            if not sink.connector.location:
-                raise QueryError(
-                    f'sink "{sink.name}" needs a location',
-                    sink.connector.span,
-                    hint=f"write {sink.connector.name}('file.{kind.suffix}')",
-                    source=sink.connector.source,
-                )
-            path_of_sink = program.folders[0] / sink.connector.location
-            report.files.append(path_of_sink)
-        writers.append(kind.open(SinkRequest(query, path_of_sink)))
-    return writers
+            writer.write(change)
 
 
 def read_inputs(
@@ -153,7 +137,7 @@ def read_inputs(
     ranks: dict[str, int] = {}
     for stream in program.catalog.streams():
         notice(f"reading {stream.name}")
-        state = accept(stream, _rows(program, stream))
+        state = accept(stream, _rows(program, stream), program.catalog.finest_tick())
         streams[stream.name] = state.arrivals
         ranks[stream.name] = stream.rank
         report.streams[stream.name] = StreamCounts(
@@ -167,7 +151,7 @@ def read_inputs(
         tables[table.name] = [row.values for row in rows if isinstance(row, Accepted)]
         rejects = [row for row in rows if isinstance(row, Reject)]
         report.streams[table.name] = StreamCounts(len(tables[table.name]), 0, len(rejects))
-        _put_aside(report, out, "_rejects", table.name, [_as_record(r) for r in rejects])
+        _put_aside(report, out, REJECTS, table.name, [_as_record(r) for r in rejects])
         report.notes += _doubts(table, tables[table.name], rejects)
     return Inputs(streams, tables, ranks)
 
@@ -204,8 +188,8 @@ def _list_refused(report: RunReport, out: Path | None, stream: Stream, state: Ac
     late = [
         {"place": row.place, "row": json.loads(_row_json(row.values, stream))} for row in state.late
     ]
-    _put_aside(report, out, "_late", stream.name, late)
-    _put_aside(report, out, "_rejects", stream.name, [_as_record(r) for r in state.rejects])
+    _put_aside(report, out, LATE, stream.name, late)
+    _put_aside(report, out, REJECTS, stream.name, [_as_record(r) for r in state.rejects])
 
 
 def _row_json(values: tuple[Any, ...], stream: Stream) -> str:
@@ -222,10 +206,15 @@ def _put_aside(
     """List what did not get through, one JSON object per line; stale lists are removed."""
     if out is None:
         return
-    path = out / folder / f"{name}.jsonl"
+    path = list_of(out, folder, name)
     if not records:
-        path.unlink(missing_ok=True)
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise QueryError(f"cannot remove {path}: {error.strerror}") from None
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(one_line(record) + "\n" for record in records), encoding="utf-8")
+    # A file name that is not UTF-8 becomes an escape, which is what JSON has for it.
+    text = "".join(one_line(record) + "\n" for record in records)
+    with whole_file(path) as partial:
+        partial.write_text(text, encoding="utf-8", errors="backslashreplace")
     report.put_aside.append(path)

@@ -83,3 +83,9 @@ def describe(nanos: int) -> str:
             amount = nanos // unit.value
             return f"{amount} {unit}{'' if amount == 1 else 's'}"
     raise AssertionError("every length is a number of nanoseconds")
+
+
+# Instants are numbers of ticks of less than 64 bits: the numbers at both ends stand for
+# what is before all time and after it.
+LAST_INSTANT = 2**63 - 2
+FIRST_INSTANT = -LAST_INSTANT

@@ -46,8 +46,7 @@ DIFFERENT = {
     "a not between 1 and 3": "(NOT ((a >= 1) AND (a <= 3)))",
     # EXTRACT is another spelling of date_part.
     "extract(year from ts)": "date_part(YEAR, ts)",
-    # The parser drops a plus sign and does not tell - from negative().
-    "+a": "a",
+    # The parser does not tell - from negative().
     "negative(a)": "(- a)",
     # Spark shows how it computes: date_add(dt, extractansiintervaldays(…)), lambdas, (a > 1).
     "dt + interval 1 day": "dt + INTERVAL '1' DAY",
@@ -101,6 +100,11 @@ a & 1
 a | 1
 a ^ 1
 a << 1
+a >>> 1
++a
+-1L
+a + 1 || b
+a & 1 << 2
 a >> 1
 a = 1
 a <> 1

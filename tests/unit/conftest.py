@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -26,16 +27,19 @@ Command = Callable[..., Ended]
 def thalweg(tmp_path: Path) -> Command:
     """Run `thalweg ARGS` in a fresh folder; no run may ever end in a traceback."""
 
-    def run(*arguments: str, stdin: bytes | None = None) -> Ended:
+    def run(
+        *arguments: str, stdin: bytes | None = None, stdout: IO[bytes] | int = subprocess.PIPE
+    ) -> Ended:
         done = subprocess.run(
             [sys.executable, "-m", "thalweg.cli", *arguments],
             cwd=tmp_path,
             input=stdin,
-            capture_output=True,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
             timeout=120,
             env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1"},
         )
-        ended = Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
+        ended = Ended(done.returncode, (done.stdout or b"").decode(), done.stderr.decode())
         assert "Traceback" not in ended.err, ended.err
         assert "internal error" not in ended.err, ended.err
         return ended

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
+from thalweg.demo.show import demo_program
+
 from .conftest import Command
 
 SCRIPT = """
@@ -71,6 +73,7 @@ def test_sinks_of_the_script(thalweg: Command, tmp_path: Path) -> None:
         file.write("CREATE SINK s FROM dear INTO csv('dear.csv');")
     ended = thalweg("run", "t.cql", "--drain")
     assert ended.out == ""
+    assert "latest: 2 records, not written (no sink; --out DIR writes every query)" in ended.err
     assert (tmp_path / "dear.csv").read_text() == ("time,sign,symbol,price\n1000000,+,IBM,12.50\n")
 
 
@@ -144,6 +147,11 @@ def test_the_demo_where_the_screen_cannot_be_redrawn(thalweg: Command) -> None:
     assert "The streams have ended" in ended.out
 
 
+def test_the_demo_script_fits_into_eighty_columns() -> None:
+    _, text = demo_program()
+    assert max(map(len, text.splitlines())) <= 76
+
+
 def test_user_functions_and_aggregates(thalweg: Command, tmp_path: Path) -> None:
     write_files(tmp_path)
     (tmp_path / "mine.py").write_text(
@@ -164,3 +172,19 @@ def test_user_functions_and_aggregates(thalweg: Command, tmp_path: Path) -> None
     thalweg("run", "u.cql", "--out", "out")
     rows = [json.loads(line) for line in (tmp_path / "out/q.jsonl").read_text().splitlines()]
     assert [(row["s"], row["w"]) for row in rows] == [("IBM!", 0.0), ("SUN!", None)]
+
+
+def test_a_time_zone_holds_for_what_follows(thalweg: Command, tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("1970-01-02 00:00:00\n")
+    declaration = "CREATE STREAM {} (at TIMESTAMP) TIMESTAMP BY at FROM csv('s.csv');"
+    (tmp_path / "z.cql").write_text(
+        declaration.format("Early")
+        + "SET timezone = '-01:00';"
+        + declaration.format("Late")
+        + "SET timezone = '+05:00';"
+        + "CREATE QUERY q AS SELECT at FROM Early;"
+        + "CREATE QUERY r AS SELECT at FROM Late;"
+    )
+    thalweg("run", "z.cql", "--out", "out")
+    times = [json.loads((tmp_path / f"out/{q}.jsonl").read_text())["time"] for q in ("q", "r")]
+    assert times == [86_400_000_000, 90_000_000_000]

@@ -12,7 +12,7 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[2] / "src" / "thalweg"
 EVERYONE = {"errors", "types", "values", "units"}
 LANGUAGE = {"catalog", "coercion", "cql", "functions", "plan", "settings"}
-RUNNING = {"answers", "connectors", "evaluate", "intake", "python_values", "sources"}
+RUNNING = {"answers", "evaluate", "intake", "python_values"}
 ALLOWED = {
     "errors": set(),
     "types": set(),
@@ -20,25 +20,38 @@ ALLOWED = {
     "units": set(),
     "coercion": set(),
     "settings": {"functions"},
-    "functions": {"coercion", "plan", "cql", "sources"},
+    "functions": {"coercion", "cql", "plan"},
     "cql": set(),
     "catalog": {"plan", "settings"},
-    "plan": LANGUAGE | {"optimize"},
-    "optimize": {"plan", "evaluate"},
+    "plan": LANGUAGE,
+    "optimize": {"catalog", "evaluate", "operators", "plan"},
+    "explain": {"catalog", "optimize", "plan"},
     "evaluate": {"functions", "plan", "python_values"},
     "python_values": {"functions"},
     "answers": {"plan"},
     "bags": {"plan"},
     "connectors": {"catalog", "cql"},
     "sources": {"catalog", "coercion", "connectors", "functions"},
-    "intake": {"catalog", "sources"},
-    "reference": LANGUAGE | RUNNING | {"bags"},
+    "intake": {"catalog", "functions", "kernels", "operators", "sources", "vector"},
+    "reference": RUNNING | {"bags", "functions", "plan"},
+    "vector": {"evaluate", "kernels", "plan"},
+    "kernels": set(),
+    "operators": {"answers", "bags", "evaluate", "functions", "kernels", "plan", "reference"}
+    | {"vector"},
+    "dataflow": {"answers", "evaluate", "operators", "plan", "reference", "vector"},
+    "local": {"answers", "catalog", "dataflow", "evaluate", "intake", "operators", "plan"}
+    | {"reference", "vector"},
     "sinks": {"answers", "catalog", "connectors", "functions"},
-    "program": LANGUAGE | {"connectors", "sources", "sinks"},
-    "run": {"answers", "catalog", "intake", "program", "reference", "sinks", "sources"},
-    "demo": LANGUAGE | {"answers", "bags", "program", "reference", "run", "sinks"},
-    "testing": LANGUAGE | RUNNING | {"optimize", "program", "reference", "sinks"},
-    "cli": LANGUAGE | {"demo", "program", "run", "testing"},
+    "program": LANGUAGE | {"connectors", "evaluate", "sources", "sinks"},
+    "outputs": {"catalog", "connectors", "program", "sinks", "sources"},
+    "run": {"answers", "catalog", "evaluate", "intake", "outputs", "program", "reference"}
+    | {"sinks", "sources"},
+    "demo": {"answers", "bags", "catalog", "functions", "plan", "program", "reference"}
+    | {"run", "sinks"},
+    "testing": LANGUAGE
+    | RUNNING
+    | {"explain", "local", "optimize", "program", "reference", "sinks", "sources"},
+    "cli": {"catalog", "cql", "demo", "explain", "program", "run", "testing"},
 }
 
 

@@ -14,8 +14,9 @@ from sqlglot import exp
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
+from thalweg.cql.operator_parser import OperatorParser
 from thalweg.cql.statements import Name
-from thalweg.cql.syntax_errors import PointedParser, Problem, token_span
+from thalweg.cql.syntax_errors import Problem, token_span
 from thalweg.cql.windows import (
     Length,
     RangeSpec,
@@ -46,7 +47,7 @@ _NO_ALIAS = (
 _SPECIAL_CALLS = ("CAST", "EXTRACT", "OVERLAY", "POSITION", "SUBSTRING", "TRIM", "TRY_CAST")
 
 
-class QueryParser(PointedParser):
+class QueryParser(OperatorParser):
     """Parses queries.
 
     No function is known to the parser: every call becomes `Anonymous` with the
@@ -65,6 +66,7 @@ class QueryParser(PointedParser):
         TokenType.NULL: lambda self, token: self.expression(exp.Null(), token),
         TokenType.TRUE: lambda self, token: self.expression(exp.Boolean(this=True), token),
         TokenType.FALSE: lambda self, token: self.expression(exp.Boolean(this=False), token),
+        TokenType.HEX_STRING: lambda self, token: self._bytes(token),
     }
     NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
         "CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"]
@@ -96,6 +98,17 @@ class QueryParser(PointedParser):
         if not isinstance(parsed, exp.Query):
             self._refuse("a query is missing", token=start, hint="write SELECT …")
         return parsed
+
+    def _bytes(self, token: Token) -> exp.Expr:
+        if self.sql[token.start] == "0":
+            self._refuse(
+                f"0x{token.text} is not a number",
+                token=token,
+                hint=f"write {int(token.text, 16)}, or X'{token.text}' for bytes"
+                if len(token.text) <= 16
+                else f"write X'{token.text}' for bytes",
+            )
+        return self.expression(exp.HexString(this=token.text), token)
 
     def _merge(self, start: Token) -> Any:
         """`MERGE a.t : b.t FROM a, b`: parsed so that binding can name it."""

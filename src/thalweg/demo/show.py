@@ -86,7 +86,10 @@ def run_demo(console: Console, seconds: float) -> None:
     views = {query.name: View(query) for query in program.catalog.queries()}
     records = list(_merged(program))
     console.print(
-        Panel(Syntax(text.strip(), "sql", background_color="default"), title="market.cql")
+        Panel(
+            Syntax(text.strip(), "sql", background_color="default", word_wrap=True),
+            title="market.cql",
+        )
     )
     if not console.is_terminal or seconds <= 0:
         _print_snapshots(console, views, records)

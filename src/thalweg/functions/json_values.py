@@ -1,8 +1,9 @@
 """JSON documents as Python values, and back to compact text.
 
 Numbers keep all their digits: integers are `int`, others `decimal.Decimal`. A
-string can name half a character (`"\\ud83d"` alone); it becomes a question mark,
-since such a text could never be written out again.
+string can name half a character (`"\\ud83d"` alone), and such a text could never
+be written out again: in a function it becomes a question mark, in a source the
+row is refused. So is an object that has a key twice.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import binascii
 import decimal as dec
 import json
 import re
+from collections import Counter
 from typing import Any, NoReturn
 
 from thalweg.functions.cast import double_text
@@ -38,7 +40,17 @@ _STRICT = json.JSONDecoder(
     parse_float=dec.Decimal, parse_constant=_refuse_constant, object_pairs_hook=Pairs
 )
 _WITH_NAN = json.JSONDecoder(parse_float=dec.Decimal, object_pairs_hook=Pairs)
-_WHOLE = json.JSONDecoder(parse_float=dec.Decimal)
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
+        raise Failure(f'the key "{shown(twice)}" is there twice')
+    return members
+
+
+_WHOLE = json.JSONDecoder(parse_float=dec.Decimal, object_pairs_hook=_without_duplicates)
 
 
 def parse_json(text: str) -> Any:
@@ -47,20 +59,31 @@ def parse_json(text: str) -> Any:
         text.encode()
     except UnicodeEncodeError:
         raise Failure("the line is not UTF-8") from None
-    return _parsed(text, _WHOLE.decode, "the line is not JSON")
+    return _parsed(text, _whole_document, "the line is not JSON")
+
+
+def _whole_document(text: str) -> Any:
+    document = _WHOLE.decode(text)
+    if _HALF_CHARACTER.search(text) and _mended(document) != document:
+        raise Failure("a text has half a surrogate pair")
+    return document
 
 
 def parse_leading_json(text: str, *, allow_nan: bool = False) -> Any:
     """The document at the start of a text, whatever follows; objects are `Pairs`."""
     decoder = _WITH_NAN if allow_nan else _STRICT
     start = len(text) - len(text.lstrip(" \t\r\n"))
-    return _parsed(text, lambda t: decoder.raw_decode(t, start)[0], "the text is not JSON")
+
+    def leading_document(text: str) -> Any:
+        document, _ = decoder.raw_decode(text, start)
+        return _mended(document) if _HALF_CHARACTER.search(text) else document
+
+    return _parsed(text, leading_document, "the text is not JSON")
 
 
 def _parsed(text: str, decode: Any, wrong: str) -> Any:
     try:
-        document = decode(text)
-        return _mended(document) if _HALF_CHARACTER.search(text) else document
+        return decode(text)
     except (ValueError, dec.InvalidOperation):
         raise Failure(wrong) from None
     except RecursionError:

@@ -427,7 +427,7 @@ def _shift_right(signature: Signature) -> Compute:
     return lambda a, n: a >> (n % bits)
 
 
-@scalar_by_type("shiftrightunsigned", resolve=_resolve_shift)
+@scalar_by_type(">>>", "shiftrightunsigned", resolve=_resolve_shift)
 def _shift_right_unsigned(signature: Signature) -> Compute:
     bits = INTEGER_BITS[signature.result]
     return lambda a, n: _wrapped((a & ((1 << bits) - 1)) >> (n % bits), bits)

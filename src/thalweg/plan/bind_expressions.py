@@ -64,6 +64,7 @@ _BINARY: dict[type[exp.Expr], str] = {
     exp.BitwiseXor: "^",
     exp.BitwiseLeftShift: "<<",
     exp.BitwiseRightShift: ">>",
+    exp.Operator: ">>>",
     exp.DPipe: "concat",
     exp.RegexpLike: "rlike",
 }
@@ -266,9 +267,9 @@ class ExpressionBinder(CallBinder):
                 )
             targets.append(common)
             converted.append(self.converted(value, common))
-        return InSubquery(values=tuple(converted), plan=self._columns_as(plan, targets))
+        return InSubquery(values=tuple(converted), plan=self.columns_as(plan, targets))
 
-    def _columns_as(self, plan: Plan, targets: list[Type]) -> Plan:
+    def columns_as(self, plan: Plan, targets: list[Type]) -> Plan:
         """The plan with its columns converted to the given types."""
         if [f.type for f in plan.schema] == targets:
             return plan

@@ -15,7 +15,7 @@ from thalweg.cql.windows import (
     UnboundedSpec,
     WindowSpec,
 )
-from thalweg.errors import BROKEN, QueryError, SourceText, Span, did_you_mean
+from thalweg.errors import QueryError, SourceText, Span, UnknownName, UsesBrokenName
 from thalweg.plan.bind_expressions import ExpressionBinder
 from thalweg.plan.expressions import Call, Column, Expression, outer_columns_used
 from thalweg.plan.monotone import is_monotone, reads_stream
@@ -166,7 +166,7 @@ class FromBinder:
                 return scan, entry.unit, f'stream "{entry.name}"'
             case Table():
                 everything = tuple(range(len(entry.columns)))
-                table = TableScan(entry.name, entry.columns, everything, entry.refreshed)
+                table = TableScan(entry.name, entry.columns, everything)
                 return table, None, f'table "{entry.name}"'
             case Query():
                 scan_query = QueryScan(entry.name, entry.plan, self.tick.ticks_per(entry.tick))
@@ -178,14 +178,9 @@ class FromBinder:
                     f'"{name}" is a sink', span, hint=f"read its query instead: {entry.query}"
                 )
         if self.catalog.is_broken(name):
-            raise QueryError(BROKEN, span)
+            raise UsesBrokenName(span)
         names = [*self.catalog.readable_names(), *self.tables_in_with]
-        raise QueryError(
-            f'there is no stream, table, view or query "{name}"',
-            span,
-            detail=f"There is: {', '.join(names)}." if names else None,
-            hint=did_you_mean(name, names),
-        )
+        raise UnknownName(name, span, names)
 
     def _view(self, view: View, span: Span | None) -> Plan:
         if view.name.lower() in self.views_open:

@@ -16,7 +16,7 @@ from sqlglot import exp
 from thalweg.coercion import common_type
 from thalweg.cql.query_parser import STREAM_OPERATORS
 from thalweg.cql.syntax_errors import span_of
-from thalweg.errors import BROKEN, QueryError, QueryErrors
+from thalweg.errors import QueryError, QueryErrors, UsesBrokenName
 from thalweg.plan.bind_expressions import ExpressionBinder
 from thalweg.plan.bind_from import FromBinder, renamed
 from thalweg.plan.bind_groups import GroupedOutput, check_approximate, grouped
@@ -156,8 +156,8 @@ class QueryBinder(FromBinder):
             types.append(common)
         binder = self.expressions(Scope())
         return SetOperation(
-            binder._columns_as(left, types),
-            binder._columns_as(right, types),
+            binder.columns_as(left, types),
+            binder.columns_as(right, types),
             kind,
             not node.args.get("distinct"),
         )
@@ -231,7 +231,7 @@ class QueryBinder(FromBinder):
         if errors:
             raise QueryErrors(errors)
         if any(value is None for value in binder.aliases.values()):
-            raise QueryError(BROKEN)
+            raise UsesBrokenName()
 
         output_expressions = [bound for bound, _ in outputs]
         result = grouped(
@@ -497,8 +497,9 @@ def _collected(errors: list[QueryError]) -> Iterator[None]:
     """Go on after an error, so that a query's mistakes are reported together."""
     try:
         yield
+    except UsesBrokenName:
+        pass
     except QueryError as error:
-        if error.message != BROKEN:
-            errors.append(error)
+        errors.append(error)
     except QueryErrors as several:
         errors.extend(several.errors)

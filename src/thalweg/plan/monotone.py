@@ -31,10 +31,8 @@ def is_monotone(plan: Plan) -> bool:
     if not all(_is_steady(expression) for expression in plan.expressions):
         return False
     match plan:
-        case UnboundedWindow() | SingleRow():
+        case UnboundedWindow() | SingleRow() | TableScan():
             return True
-        case TableScan(refreshed=refreshed):
-            return not refreshed
         case QueryScan(plan=inner):
             return not inner.is_stream and is_monotone(inner)
         case Filter() | Project() | Distinct() | JoinGraph():

@@ -149,7 +149,6 @@ class TableScan(Plan):
     name: str
     fields: Schema
     columns: tuple[int, ...]
-    refreshed: bool = False
 
     @cached_property
     def schema(self) -> Schema:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from thalweg.cql.syntax_errors import span_of
-from thalweg.errors import BROKEN, QueryError, Span, did_you_mean
+from thalweg.errors import QueryError, Span, UsesBrokenName, did_you_mean
 from thalweg.plan.expressions import Column, Expression, FieldOf, OuterColumn
 from thalweg.plan.scope import Scope, ScopeColumn
 from thalweg.types import ArrayType, StructType
@@ -44,7 +44,7 @@ def _leading(
     if alias in aliases:
         value = aliases[alias]
         if value is None:
-            raise QueryError(BROKEN, spans[0])
+            raise UsesBrokenName(spans[0])
         return replace(value, span=spans[0]), 1
     around = scope.outer
     found = _in_scope(parts, spans, around) if around is not None else None

@@ -26,7 +26,7 @@ from thalweg.types import BINARY, DATE, STRING, TIMESTAMP, Type, is_numeric
 
 _INFIX = {
     "+", "-", "*", "/", "%", "div", "=", "<>", "<", "<=", ">", ">=", "<=>", "and", "or",
-    "&", "|", "^", "<<", ">>",
+    "&", "|", "^", "<<", ">>", ">>>",
 }  # fmt: skip
 _PLUS = {
     "date + months", "date + days", "timestamp + interval", "timestamp + months",
@@ -142,6 +142,8 @@ def _call_text(call: Call, quoted: bool) -> str:
         return f"(NOT {parts[0]})"
     if name == "negative":
         return f"(- {parts[0]})"
+    if name == "positive":
+        return f"(+ {parts[0]})"
     if name in ("like", "ilike", "rlike"):
         escape = f" ESCAPE {parts[2]}" if len(parts) == 3 else ""
         return f"{parts[0]} {name.upper()} {parts[1]}{escape}"

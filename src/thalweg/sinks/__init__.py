@@ -10,10 +10,8 @@ SINKS: dict[str, SinkKind] = {
     "parquet": SinkKind("parquet", parquet.OPTIONS, parquet.open_sink, "parquet"),
     "console": SinkKind("console", console.OPTIONS, console.open_sink),
 }
-FILE_FORMATS = tuple(name for name, kind in SINKS.items() if kind.suffix)
 
 __all__ = [
-    "FILE_FORMATS",
     "SINKS",
     "ConnectorKind",
     "OpenSink",

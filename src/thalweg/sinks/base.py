@@ -1,28 +1,25 @@
 """What a sink is given: an answer's records, in the order of time.
 
 A record is its instant in ticks, its sign (`+` entered, `-` left) and the
-columns of the query. File sinks write beside the final name and rename at the
-end, so that a file is either whole or not there.
+columns of the query.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from thalweg.answers import Change
-from thalweg.catalog import Query
-from thalweg.connectors import ConnectorKind
-from thalweg.errors import QueryError
+from thalweg.catalog import Connector, Query
+from thalweg.connectors import ConnectorKind, need_location, refuse_location
 from thalweg.types import Schema
 
 
 @dataclass(frozen=True, slots=True)
 class SinkRequest:
-    """Whose answers go where."""
+    """Whose answers go where; `path` is None for the terminal."""
 
     query: Query
     path: Path | None
@@ -41,8 +38,6 @@ class Writer(Protocol):
 
     def close(self) -> None: ...
 
-    def discard(self) -> None: ...
-
 
 OpenSink = Callable[[SinkRequest], Writer]
 
@@ -54,46 +49,25 @@ class SinkKind(ConnectorKind):
     open: OpenSink
     suffix: str | None = None
 
-
-class WholeFile:
-    """A file that appears under its name only when it is complete."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.partial = path.with_name(f".{path.name}.partial")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self.partial.unlink(missing_ok=True)
-        except OSError as error:
-            raise QueryError(f"cannot write {path}: {error.strerror}") from None
-
-    def publish(self) -> None:
-        os.replace(self.partial, self.path)
-
-    def discard(self) -> None:
-        self.partial.unlink(missing_ok=True)
+    def check(self, connector: Connector) -> None:
+        """Refuse a location that is missing, or that would be ignored."""
+        if self.suffix is None:
+            refuse_location(connector)
+        else:
+            need_location(connector, f"file.{self.suffix}")
 
 
 class TextLines:
-    """A file of lines, written whole."""
+    """A file of lines."""
 
     def __init__(self, request: SinkRequest) -> None:
         assert request.path is not None, "a file sink has a path"
         self.types = [column.type for column in request.columns]
         self.zone = request.zone
-        self._whole = WholeFile(request.path)
-        try:
-            self._file = self._whole.partial.open("w", encoding="utf-8", newline="")
-        except OSError as error:
-            raise QueryError(f"cannot write {request.path}: {error.strerror}") from None
+        self._file = request.path.open("w", encoding="utf-8", newline="")
 
     def line(self, text: str) -> None:
         self._file.write(text + "\n")
 
     def close(self) -> None:
         self._file.close()
-        self._whole.publish()
-
-    def discard(self) -> None:
-        self._file.close()
-        self._whole.discard()

@@ -20,15 +20,12 @@ _STYLES = {"+": "green", "-": "red"}
 class ConsoleLines:
     def __init__(self, request: SinkRequest) -> None:
         self._query = request.query
-        self._console = Console(highlight=False)
+        self._console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
 
     def write(self, change: Change) -> None:
         self._console.print(record_text(self._query, change))
 
     def close(self) -> None:
-        pass
-
-    def discard(self) -> None:
         pass
 
 

@@ -9,8 +9,7 @@ import pyarrow.parquet as pq
 
 from thalweg.answers import Change, record_names
 from thalweg.connectors import OptionSpec
-from thalweg.errors import QueryError
-from thalweg.sinks.base import SinkRequest, WholeFile
+from thalweg.sinks.base import SinkRequest
 from thalweg.types import (
     DATE,
     DAY_TIME,
@@ -30,7 +29,6 @@ _ROWS_PER_GROUP = 100_000
 class Parquet:
     def __init__(self, request: SinkRequest) -> None:
         assert request.path is not None, "a file sink has a path"
-        self._whole = WholeFile(request.path)
         self._columns = request.columns
         fields = [pa.field("time", pa.int64()), pa.field("sign", pa.string())]
         names = record_names(request.columns)[2:]
@@ -40,10 +38,7 @@ class Parquet:
         ]
         self._schema = pa.schema(fields)
         self._waiting: list[Change] = []
-        try:
-            self._file = pq.ParquetWriter(self._whole.partial, self._schema)
-        except (OSError, pa.ArrowException) as error:
-            raise QueryError(f"cannot write {request.path}: {error}") from None
+        self._file = pq.ParquetWriter(request.path, self._schema)
 
     def write(self, change: Change) -> None:
         self._waiting.append(change)
@@ -64,11 +59,6 @@ class Parquet:
         if self._waiting:
             self._flush()
         self._file.close()
-        self._whole.publish()
-
-    def discard(self) -> None:
-        self._file.close()
-        self._whole.discard()
 
 
 def open_sink(request: SinkRequest) -> Parquet:

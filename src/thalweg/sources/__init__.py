@@ -2,14 +2,24 @@
 
 from thalweg.connectors import ConnectorKind
 from thalweg.sources import csv, generator, jsonl, memory, parquet
-from thalweg.sources.base import Accepted, ReadRequest, Reject, SourceKind
+from thalweg.sources.base import Accepted, ReadRequest, Reject, SourceKind, files_of
 
 SOURCES: dict[str, SourceKind] = {
-    "csv": SourceKind("csv", csv.OPTIONS, csv.read),
-    "jsonl": SourceKind("jsonl", jsonl.OPTIONS, jsonl.read),
-    "parquet": SourceKind("parquet", parquet.OPTIONS, parquet.read),
+    "csv": SourceKind("csv", csv.OPTIONS, csv.read, csv.check, reads_files=True),
+    "jsonl": SourceKind("jsonl", jsonl.OPTIONS, jsonl.read, jsonl.check, reads_files=True),
+    "parquet": SourceKind(
+        "parquet", parquet.OPTIONS, parquet.read, parquet.check, reads_files=True
+    ),
     "generator": SourceKind("generator", generator.OPTIONS, generator.read, generator.check),
-    "memory": SourceKind("memory", memory.OPTIONS, memory.read),
+    "memory": SourceKind("memory", memory.OPTIONS, memory.read, memory.check),
 }
 
-__all__ = ["SOURCES", "Accepted", "ConnectorKind", "ReadRequest", "Reject", "SourceKind"]
+__all__ = [
+    "SOURCES",
+    "Accepted",
+    "ConnectorKind",
+    "ReadRequest",
+    "Reject",
+    "SourceKind",
+    "files_of",
+]

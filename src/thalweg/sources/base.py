@@ -9,7 +9,7 @@ from typing import Any
 
 from thalweg.catalog import Connector
 from thalweg.coercion import casts_explicitly
-from thalweg.connectors import ConnectorKind
+from thalweg.connectors import ConnectorKind, path_of
 from thalweg.errors import QueryError
 from thalweg.functions.cast import caster
 from thalweg.functions.registry import Failure
@@ -57,10 +57,7 @@ class ReadRequest:
 
     def error(self, message: str, detail: str | None = None, hint: str | None = None) -> QueryError:
         """An error that points at the connector in the script."""
-        connector = self.connector
-        return QueryError(
-            message, connector.span, detail=detail, hint=hint, source=connector.source
-        )
+        return self.connector.error(message, detail, hint)
 
 
 Read = Callable[[ReadRequest], Iterator[Accepted | Reject]]
@@ -68,35 +65,34 @@ Read = Callable[[ReadRequest], Iterator[Accepted | Reject]]
 
 @dataclass(frozen=True)
 class SourceKind(ConnectorKind):
-    """`check`, if there is one, refuses what cannot work before anything is read."""
+    """`check` refuses what cannot work, without looking at any file."""
 
     read: Read
-    check: Callable[[ReadRequest], None] | None = None
+    check: Callable[[ReadRequest], None]
+    reads_files: bool = False
 
 
 def files_of(request: ReadRequest) -> list[Path]:
     """The files that a location names, in order of name: a file, a folder or a pattern."""
-    location = request.connector.location
-    if not location:
-        raise request.error(
-            f"{request.connector.name} needs a location",
-            hint=f"write {request.connector.name}('file')",
-        )
+    location = path_of(request.connector)
     tried = []
     for folder in request.folders:
-        path = folder / Path(location).expanduser()
+        path = folder / location
         tried.append(str(path))
         try:
             found = _matching(path)
         except OSError as error:
             raise request.error(f"cannot read {path}: {error.strerror}") from None
+        except ValueError as error:
+            raise request.error(f"cannot read {path}: {error}") from None
         if found:
             return found
         if path.is_dir():
             raise request.error(f"the folder {path} holds no files")
-    what = "matches" if any(c in location for c in "*?[") else "is at"
+    given = request.connector.location
+    what = "matches" if any(c in str(location) for c in "*?[") else "is at"
     places = " or ".join(dict.fromkeys(tried))
-    raise request.error(f"no file {what} {location!r}", detail=f"Looked for {places}.")
+    raise request.error(f"no file {what} {given!r}", detail=f"Looked for {places}.")
 
 
 def _matching(path: Path) -> list[Path]:

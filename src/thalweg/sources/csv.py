@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 
-from thalweg.connectors import OptionSpec
+from thalweg.connectors import OptionSpec, need_location
 from thalweg.errors import did_you_mean
 from thalweg.functions.registry import Failure
 from thalweg.sources.base import (
@@ -20,6 +19,7 @@ from thalweg.sources.base import (
     files_of,
     text_convertible,
 )
+from thalweg.sources.csv_records import Record, records
 
 OPTIONS = {
     "header": OptionSpec(bool, False, "whether the first line names the columns"),
@@ -28,21 +28,24 @@ OPTIONS = {
     "null": OptionSpec(str, "", "the text that stands for NULL"),
 }
 
-# One cell; larger ones are rejected with their row.
-_LARGEST_CELL = 16 * 1024 * 1024
-csv.field_size_limit(_LARGEST_CELL)
 
-
-def read(request: ReadRequest) -> Iterator[Accepted | Reject]:
+def check(request: ReadRequest) -> None:
+    need_location(request.connector, "file.csv")
     for column in request.columns:
         if not text_convertible(column.type):
             raise request.error(
                 f'column "{column.name}" is {column.type}, which CSV cannot hold',
                 hint="use jsonl or parquet",
             )
-    for name in ("sep", "quote"):
-        if len(request.connector.option(name)) != 1:
+    marks = [request.connector.option(name) for name in ("sep", "quote")]
+    for name, mark in zip(("sep", "quote"), marks, strict=True):
+        if len(mark) != 1 or mark in "\r\n":
             raise request.error(f"option {name} of csv must be one character")
+    if marks[0] == marks[1]:
+        raise request.error("options sep and quote of csv must differ")
+
+
+def read(request: ReadRequest) -> Iterator[Accepted | Reject]:
     for path in files_of(request):
         yield from _read_file(path, request)
 
@@ -52,51 +55,54 @@ def _read_file(path: Path, request: ReadRequest) -> Iterator[Accepted | Reject]:
     convert = TextRow(request.columns, request.required, request.zone)
     null = option("null")
     width = len(request.columns)
+    positions = list(range(width))
     with open_text(path, request) as text:
-        reader = csv.reader(text, delimiter=option("sep"), quotechar=option("quote"))
-        positions = list(range(width))
+        rows = records(text, option("sep"), option("quote"))
         if option("header"):
-            header = next(reader, None)
+            header = next(rows, None)
             if header is None:
                 return
             positions = _positions(header, path, request)
-            width = len(header)
-        while True:
-            place = f"{path.name}:{reader.line_num + 1}"
-            try:
-                cells = next(reader)
-            except StopIteration:
-                return
-            except csv.Error as error:
-                yield Reject.of(place, f"the line cannot be split: {error}", "")
+            width = len(header.cells)
+        for row in rows:
+            place = f"{path.name}:{row.line}"
+            if row.problem is not None:
+                yield Reject.of(place, f"the line cannot be split: {row.problem}", row.text)
                 continue
+            # An empty line of a single column is an empty cell, of several it is nothing.
+            cells = row.cells or ([""] if width == 1 else [])
             if not cells:
-                continue  # an empty line
-            raw = option("sep").join(cells)
-            if not raw.isascii() and any("\ud800" <= c <= "\udfff" for c in raw):
-                yield Reject.of(place, "the line is not UTF-8", raw)
+                continue
+            if not row.text.isascii() and any("\ud800" <= c <= "\udfff" for c in row.text):
+                yield Reject.of(place, "the line is not UTF-8", row.text)
                 continue
             if len(cells) != width:
-                yield Reject.of(place, f"{len(cells)} columns instead of {width}", raw)
+                yield Reject.of(place, f"{len(cells)} columns instead of {width}", row.text)
                 continue
             texts = [None if cells[i] == null else cells[i] for i in positions]
             try:
                 yield Accepted(convert.values(texts), place)
             except Failure as failure:
-                yield Reject.of(place, str(failure), raw)
+                yield Reject.of(place, str(failure), row.text)
 
 
-def _positions(header: list[str], path: Path, request: ReadRequest) -> list[int]:
-    names = {name.strip().lower(): i for i, name in enumerate(header)}
+def _positions(header: Record, path: Path, request: ReadRequest) -> list[int]:
+    if header.problem is not None:
+        raise request.error(f"the header of {path.name} cannot be split: {header.problem}")
+    names = [name.strip().lower() for name in header.cells]
+    listing = "Its header names: " + ", ".join(header.cells)[:300] + "."
     positions = []
     for column in request.columns:
-        if column.name.lower() not in names:
+        wanted = column.name.lower()
+        if wanted not in names:
             raise request.error(
                 f'{path.name} has no column "{column.name}"',
-                detail="Its header names: " + ", ".join(header)[:300] + ".",
-                hint=did_you_mean(column.name, header),
+                detail=listing,
+                hint=did_you_mean(column.name, header.cells),
             )
-        positions.append(names[column.name.lower()])
+        if names.count(wanted) > 1:
+            raise request.error(f'{path.name} has several columns "{column.name}"', detail=listing)
+        positions.append(names.index(wanted))
     return positions
 
 

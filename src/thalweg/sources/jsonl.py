@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from thalweg.connectors import OptionSpec
+from thalweg.connectors import OptionSpec, need_location
 from thalweg.functions.cast import caster, fit_decimal, fit_integer, to_float32
 from thalweg.functions.json_values import (
     compact_text,
@@ -42,6 +42,10 @@ OPTIONS: dict[str, OptionSpec] = {}
 Convert = Callable[[Any], Any]
 
 
+def check(request: ReadRequest) -> None:
+    need_location(request.connector, "file.jsonl")
+
+
 def read(request: ReadRequest) -> Iterator[Accepted | Reject]:
     for path in files_of(request):
         yield from _read_file(path, request)
@@ -70,16 +74,16 @@ def row_values(document: Any, names: list[str], converts: list[Convert]) -> list
     """The columns of one object, in order; a missing key is NULL."""
     if not isinstance(document, dict):
         raise Failure("the line is not a JSON object")
-    by_lower: dict[str, Any] | None = None
+    by_lower: dict[str, list[Any]] = {}
+    for key, value in document.items():
+        by_lower.setdefault(key.lower(), []).append(value)
     values = []
     for name, convert in zip(names, converts, strict=True):
-        if name in document:
-            value = document[name]
-        else:
-            by_lower = by_lower or {key.lower(): key for key in document}
-            value = document.get(by_lower.get(name.lower(), name))
+        found = by_lower.get(name.lower(), [None])
+        if len(found) > 1:
+            raise Failure(f'several keys of the object are "{name}"')
         try:
-            values.append(None if value is None else convert(value))
+            values.append(None if found[0] is None else convert(found[0]))
         except Failure as failure:
             raise Failure(f"column {name}: {failure}") from None
     return values

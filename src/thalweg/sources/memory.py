@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from thalweg.connectors import OptionSpec
+from thalweg.connectors import OptionSpec, refuse_location
 from thalweg.sources.base import Accepted, ReadRequest, Reject
 
 OPTIONS: dict[str, OptionSpec] = {}
+
+
+def check(request: ReadRequest) -> None:
+    refuse_location(request.connector)
 
 
 def read(request: ReadRequest) -> Iterator[Accepted | Reject]:

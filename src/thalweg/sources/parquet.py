@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from thalweg.connectors import OptionSpec
+from thalweg.connectors import OptionSpec, need_location
 from thalweg.errors import did_you_mean
 from thalweg.functions.calendar import from_local
 from thalweg.functions.cast import fit_decimal, fit_integer
@@ -35,6 +35,10 @@ from thalweg.types import (
 OPTIONS: dict[str, OptionSpec] = {}
 
 Convert = Callable[[Any], Any]
+
+
+def check(request: ReadRequest) -> None:
+    need_location(request.connector, "file.parquet")
 
 
 def read(request: ReadRequest) -> Iterator[Accepted | Reject]:
@@ -87,9 +91,14 @@ def _unreadable(request: ReadRequest, path: Path, error: Exception) -> Exception
 
 
 def _column_in(schema: pa.Schema, wanted: str, path: Path, request: ReadRequest) -> str:
-    for name in schema.names:
-        if name.lower() == wanted.lower():
-            return str(name)
+    found = [str(name) for name in schema.names if name.lower() == wanted.lower()]
+    if len(found) > 1:
+        raise request.error(
+            f'{path.name} has several columns "{wanted}"',
+            detail=f"It has: {', '.join(schema.names)}.",
+        )
+    if found:
+        return found[0]
     raise request.error(
         f'{path.name} has no column "{wanted}"',
         detail=f"It has: {', '.join(schema.names)}.",
@@ -113,11 +122,7 @@ def _row(
 
 
 def _cast(column: pa.Array, form: pa.DataType) -> pa.Array:
-    if column.type == form:
-        return column
-    if pa.types.is_timestamp(column.type):
-        return column.cast(pa.timestamp("us", column.type.tz), safe=False).cast(form)
-    return column.cast(form)
+    return column if column.type == form else column.cast(form)
 
 
 def from_arrow(given: pa.DataType, declared: Type, zone: str) -> tuple[pa.DataType, Convert]:
@@ -148,9 +153,7 @@ def from_arrow(given: pa.DataType, declared: Type, zone: str) -> tuple[pa.DataTy
     ):
         return pa.float64(), _same
     if declared == TIMESTAMP and pa.types.is_timestamp(given):
-        # Values without a zone are on the wall clock of the session.
-        convert = _same if given.tz else lambda micros: from_local(micros, zone)
-        return pa.int64(), convert
+        return pa.int64(), _from_timestamp(given, zone)
     if declared == DATE and pa.types.is_date(given):
         return (pa.int32() if pa.types.is_date32(given) else pa.int64()), (
             _same if pa.types.is_date32(given) else lambda millis: millis // 86_400_000
@@ -167,6 +170,21 @@ def from_arrow(given: pa.DataType, declared: Type, zone: str) -> tuple[pa.DataTy
     if pa.types.is_null(given):
         return given, _same
     raise Failure(f"{given} is not {declared}")
+
+
+# How many of a unit, and of microseconds, are the same time.
+_IN_MICROSECONDS = {"s": (1, 1_000_000), "ms": (1, 1_000), "us": (1, 1), "ns": (1_000, 1)}
+
+
+def _from_timestamp(given: pa.DataType, zone: str) -> Convert:
+    """Values without a zone are on the wall clock of the session."""
+    amount, micros = _IN_MICROSECONDS[given.unit]
+
+    def convert(value: int) -> int:
+        fitting = fit_integer(value * micros // amount, 64)
+        return fitting if given.tz else fit_integer(from_local(fitting, zone), 64)
+
+    return convert
 
 
 def _as_decimal(value: Any, declared: DecimalType) -> Any:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from thalweg.answers import Change
 from thalweg.evaluate import Failures
+from thalweg.local import LocalEngine
+from thalweg.optimize.place import place
 from thalweg.optimize.rewrite import Rule, rewrite
 from thalweg.optimize.rules import RULES
 from thalweg.plan.nodes import Plan
@@ -59,6 +62,24 @@ def _on_reference(program: Program, feeds: Feeds, change: Callable[[Plan], Plan]
         query.name: list(run.answers(change(query.plan))) for query in program.catalog.queries()
     }
     return Ran(answers, run.failures)
+
+
+def batched(rows: int, shards: int = 1) -> Engine:
+    """The engine in one process, so many rows of each stream at a time."""
+
+    def run(program: Program, feeds: Feeds) -> Ran:
+        inputs = inputs_of(program, feeds)
+        plans = {q.name: rewrite(q.plan, RULES).plan for q in program.catalog.queries()}
+        streams = {stream.name: stream for stream in program.catalog.streams()}
+        load = partial(load_python, folders=program.folders, aggregate=False)
+        engine = LocalEngine(place(plans, streams), streams, inputs, load, shards)
+        answers: Answers = {name: [] for name in plans}
+        for batch in engine.run(rows):
+            for name, changes in batch.items():
+                answers[name] += changes
+        return Ran(answers, engine.failures)
+
+    return run
 
 
 ENGINES: dict[str, Engine] = {"reference": reference, "rewritten": rewritten}

@@ -12,6 +12,7 @@ from thalweg.intake.accept import Accepting
 from thalweg.program import Program
 from thalweg.reference import Inputs
 from thalweg.sources.base import Accepted, Reject, not_null
+from thalweg.units import Unit
 
 Values = tuple[Any, ...]
 
@@ -32,9 +33,9 @@ class Feeds:
     tables: Mapping[str, Sequence[Values]] = field(default_factory=dict)
 
 
-def accepted(stream: Stream, rows: Sequence[FeedRow]) -> Accepting:
+def accepted(stream: Stream, rows: Sequence[FeedRow], finest: Unit = Unit.MICROSECOND) -> Accepting:
     """What the stream takes of its feed, and what it refuses."""
-    state = Accepting(stream)
+    state = Accepting(stream, finest)
     for number, row in enumerate(rows, 1):
         place = f"{stream.name}:{number}"
         time = row.time if stream.time_column is None else row.values[stream.time_column]
@@ -51,8 +52,10 @@ def accepted(stream: Stream, rows: Sequence[FeedRow]) -> Accepting:
 def inputs_of(program: Program, feeds: Feeds) -> Inputs:
     """The feeds as the reference reads them."""
     streams = {}
+    finest = program.catalog.finest_tick()
     for stream in program.catalog.streams():
-        streams[stream.name] = accepted(stream, feeds.streams.get(stream.name, ())).arrivals
+        rows = feeds.streams.get(stream.name, ())
+        streams[stream.name] = accepted(stream, rows, finest).arrivals
     tables = {table.name: feeds.tables.get(table.name, ()) for table in program.catalog.tables()}
     ranks = {stream.name: stream.rank for stream in program.catalog.streams()}
     return Inputs(streams, tables, ranks)

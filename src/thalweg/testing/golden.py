@@ -47,10 +47,10 @@ from thalweg.answers import Change
 from thalweg.catalog import Query, Stream, Table
 from thalweg.cql.script import parse_query, parse_script
 from thalweg.cql.statements import CreateQuery, CreateView, Name, Statement
-from thalweg.errors import BROKEN, QueryError, QueryErrors, SourceText, Span
+from thalweg.errors import QueryError, QueryErrors, SourceText, Span, UsesBrokenName
+from thalweg.explain import plan_at, tree
 from thalweg.functions.registry import Failure
 from thalweg.intake.accept import Accepting
-from thalweg.plan.explain import plan_at, tree
 from thalweg.program import Program, apply
 from thalweg.testing.cells import cell_text, parse_cell, parse_row, split_row
 from thalweg.testing.compare import differences
@@ -138,7 +138,7 @@ def _apply(
         found = [error]
     except QueryErrors as several:
         found = several.errors
-    shown = [error.inside(source) for error in found if error.message != BROKEN]
+    shown = [error.inside(source) for error in found if not isinstance(error, UsesBrokenName)]
     errors += shown
     name = getattr(statement, "name", None)
     if isinstance(name, Name):
@@ -308,7 +308,8 @@ def _check_plan(
 
 def _accepting(section: Section, program: Program, feeds: Feeds, script: GoldenScript) -> Accepting:
     stream = _stream_of(section, program, script)
-    return accepted(stream, feeds.streams.get(stream.name, ()))
+    rows = feeds.streams.get(stream.name, ())
+    return accepted(stream, rows, program.catalog.finest_tick())
 
 
 def _check_rejects(

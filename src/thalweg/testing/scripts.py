@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
 
 from thalweg.errors import QueryError, QueryErrors
 from thalweg.testing.engines import ENGINES
@@ -49,8 +49,8 @@ def test_scripts(console: Console, paths: list[Path], accept: bool) -> bool:
                 complaints = [f"on {name}:", *verdict.complaints]
                 break
         failed += bool(complaints)
-        mark = "[red]failed[/]" if complaints else "[green]passed[/]"
-        console.print(f"{mark} {escape(str(path))}", markup=True)
+        mark = Text("failed", "red") if complaints else Text("passed", "green")
+        console.print(mark, Text(str(path)))
         for line in complaints:
             console.print(f"  {line}", markup=False)
     console.print(f"{len(files) - failed} passed, {failed} failed")

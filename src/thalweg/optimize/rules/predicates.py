@@ -10,6 +10,7 @@ from thalweg.plan.expressions import (
     transform,
     walk,
 )
+from thalweg.types import DOUBLE, FLOAT, ArrayType, StructType, Type
 
 
 def has_subquery(expression: Expression) -> bool:
@@ -41,3 +42,17 @@ def reads_only(predicate: Expression, start: int, end: int) -> bool:
     """Whether all columns read lie in positions start ≤ i < end, and there are some."""
     used = columns_used(predicate)
     return bool(used) and all(start <= i < end for i in used)
+
+
+def has_unlike_equals(type_: Type) -> bool:
+    """Whether equal values may differ to a predicate: 0.0 and -0.0, also inside other values.
+
+    They are one group, one partition key and one row of a set, shown as one of
+    them, but `CAST(x AS STRING)` tells them apart.
+    """
+    match type_:
+        case ArrayType(element=element):
+            return has_unlike_equals(element)
+        case StructType(fields=fields):
+            return any(has_unlike_equals(part.type) for part in fields)
+    return type_ in (FLOAT, DOUBLE)

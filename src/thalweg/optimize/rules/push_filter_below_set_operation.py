@@ -2,16 +2,15 @@
 
 Sound for all of them, with and without ALL: equal rows get the same verdict, so
 on each side whole classes of equal rows stay or go. Also Filter(Distinct(r)).
-Types with two texts for one value (0.0 and -0.0) are left alone.
+Values that are equal but not alike (0.0 and -0.0) are left alone.
 """
 
 from __future__ import annotations
 
 from thalweg.optimize.rules.passing import passing_other_filters
-from thalweg.optimize.rules.predicates import is_timeless
+from thalweg.optimize.rules.predicates import has_unlike_equals, is_timeless
 from thalweg.plan.expressions import columns_used
 from thalweg.plan.nodes import Distinct, Filter, Plan, SetKind, SetOperation
-from thalweg.types import DOUBLE, FLOAT, ArrayType, StructType
 
 
 @passing_other_filters
@@ -24,9 +23,7 @@ def push_filter_below_set_operation(plan: Plan) -> Plan:
                 below.kind is SetKind.UNION and below.all
             )
             types = [below.schema[i].type for i in columns_used(predicate)]
-            if not keeps_rows and any(
-                t in (FLOAT, DOUBLE) or isinstance(t, ArrayType | StructType) for t in types
-            ):
+            if not keeps_rows and any(map(has_unlike_equals, types)):
                 return plan
             return below.with_inputs(tuple(Filter(child, predicate) for child in below.inputs))
     return plan

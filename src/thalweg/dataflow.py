@@ -1,0 +1,494 @@
+"""The operators that answer a set of queries, and one step of all of them.
+
+Plans that are equal become one operator, whoever asks for it. A step takes the
+rows that came and the promises that moved, passes changes from operator to
+operator in one sweep, and gives what every query has to say about the instants
+that are now certain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from thalweg.evaluate import Compiler, Failures
+from thalweg.operators.aggregate_defined import DefinedAggregateRun
+from thalweg.operators.aggregate_final import FinalAggregateRun
+from thalweg.operators.aggregate_partial import PartialAggregateRun
+from thalweg.operators.aggregate_sums import sums_of
+from thalweg.operators.answer import Records, RelationAnswerRun, StreamAnswerRun
+from thalweg.operators.base import Moment, Operator
+from thalweg.operators.by_definition import ByDefinitionRun, Leaf
+from thalweg.operators.counted import CountedRun, EnteringRun, StreamOperatorRun
+from thalweg.operators.delta import BEFORE_TIME, FOREVER, Delta
+from thalweg.operators.join import JoinRun
+from thalweg.operators.leaves import ReceivedRun, StreamRun, TableRun
+from thalweg.operators.stateless import BeginRun, FilterRun, ProjectRun, RescaleRun, UnionRun
+from thalweg.operators.top import TopRun
+from thalweg.operators.windows import RowsWindowRun, TimeWindowRun
+from thalweg.plan.expressions import (
+    AggregateCall,
+    Call,
+    Column,
+    Expression,
+    Literal,
+    columns_used,
+    conjuncts,
+)
+from thalweg.plan.nodes import (
+    Aggregate,
+    Distinct,
+    Filter,
+    Istream,
+    Join,
+    JoinGraph,
+    JoinKind,
+    KeyClass,
+    PartitionWindow,
+    Plan,
+    Project,
+    QueryScan,
+    RowsWindow,
+    SetKind,
+    SetOperation,
+    SingleRow,
+    StreamOperator,
+    StreamScan,
+    TableScan,
+    Top,
+    Window,
+)
+from thalweg.plan.placed import (
+    Entering,
+    Exchange,
+    FinalAggregate,
+    PartialAggregate,
+    Received,
+    adds_up,
+    is_fixed,
+    is_local,
+)
+from thalweg.reference import group_value
+from thalweg.types import BOOLEAN, Schema
+from thalweg.vector.evaluate import VectorCompiler
+
+Values = tuple[Any, ...]
+
+
+# What feeds a leaf: the name of a source stream, or the number of an exchange.
+Origin = str | int
+
+
+@dataclass(frozen=True)
+class Node:
+    """An operator, the nodes it reads with the length of their tick in its own, and the
+    source streams below with the length of their unit. A leaf has an origin instead."""
+
+    operator: Operator
+    inputs: tuple[int, ...]
+    scales: tuple[int, ...]
+    sources: tuple[tuple[str, int], ...]
+    origin: Origin | None = None
+    tick: int = 1
+
+
+@dataclass(frozen=True)
+class Stepped:
+    """What came of a step: records of queries, changes for exchanges and how far each is."""
+
+    answers: Mapping[str, Records]
+    sent: Mapping[int, Delta]
+    reached: Mapping[Origin, int]
+
+
+class Dataflow:
+    """Queries, and fragments that exchanges send on."""
+
+    def __init__(
+        self,
+        queries: Mapping[str, Plan],
+        exchanges: Sequence[Exchange],
+        ranks: Mapping[str, int],
+        tables: Mapping[str, Sequence[Values]],
+        load_python: Callable[[str], Any],
+    ) -> None:
+        self.failures = Failures()
+        self._ranks = ranks
+        self._tables = tables
+        self._scalar = Compiler(load_python)
+        self._compiler = VectorCompiler(self._scalar, self.failures)
+        self._nodes: list[Node] = []
+        self._known: dict[Any, int] = {}
+        self._answers = {name: self._answer(plan) for name, plan in queries.items()}
+        self._sent = {
+            exchange.number: self._ordered(exchange.plan)
+            if exchange.plan.is_stream
+            else self._node(exchange.plan)
+            for exchange in exchanges
+        }
+
+    # One step
+
+    def step(
+        self,
+        arrivals: Mapping[Origin, Delta],
+        promises: Mapping[Origin, int],
+        firsts: Mapping[str, int],
+    ) -> Stepped:
+        """Rows that came, how far each origin is promised, and the first instants of streams.
+
+        All are in the units of their streams and fragments.
+        """
+        frontiers: list[int] = []
+        outputs: list[Delta] = []
+        for node in self._nodes:
+            inputs: tuple[Delta, ...]
+            if node.origin is not None:
+                inputs = (arrivals[node.origin],) if node.origin in arrivals else ()
+                reached = [_scaled(promises[node.origin], node.tick)]
+            else:
+                inputs = tuple(outputs[i] for i in node.inputs)
+                reached = [
+                    _scaled(frontiers[i], scale)
+                    for i, scale in zip(node.inputs, node.scales, strict=True)
+                ]
+            frontier = min(reached, default=FOREVER)
+            frontiers.append(frontier)
+            outputs.append(
+                node.operator.step(inputs, _moment(node, frontier, tuple(reached), firsts))
+            )
+        return Stepped(
+            {name: self._records(index) for name, index in self._answers.items()},
+            {number: outputs[index] for number, index in self._sent.items()},
+            {number: frontiers[index] for number, index in self._sent.items()},
+        )
+
+    def _records(self, index: int) -> Records:
+        operator = self._nodes[index].operator
+        assert isinstance(operator, RelationAnswerRun | StreamAnswerRun), "an answer is last"
+        return operator.records
+
+    # Building
+
+    def _add(
+        self,
+        operator: Operator,
+        inputs: tuple[int, ...],
+        schema: Schema,
+        scales: tuple[int, ...] | None = None,
+    ) -> int:
+        scales = scales or (1,) * len(inputs)
+        sources: dict[str, int] = {}
+        for i, scale in zip(inputs, scales, strict=True):
+            for name, factor in self._nodes[i].sources:
+                sources[name] = factor * scale
+        self._nodes.append(Node(operator, inputs, scales, tuple(sources.items())))
+        return len(self._nodes) - 1
+
+    def _leaf(
+        self,
+        operator: Operator,
+        origin: Origin | None,
+        tick: int,
+        sources: tuple[tuple[str, int], ...],
+    ) -> int:
+        self._nodes.append(Node(operator, (), (), sources, origin, tick))
+        return len(self._nodes) - 1
+
+    def _answer(self, plan: Plan) -> int:
+        if plan.is_stream:
+            index = self._node(plan)
+            return self._add(StreamAnswerRun(plan.schema), (index,), plan.schema)
+        index = self._from_begin(plan)
+        return self._add(RelationAnswerRun(plan.schema), (index,), plan.schema)
+
+    def _node(self, plan: Plan) -> int:
+        """The operator of a plan, made once."""
+        known = self._known.get(plan)
+        if known is None:
+            known = self._known[plan] = self._made(plan)
+        return known
+
+    def _from_begin(self, plan: Plan) -> int:
+        """The operator of a relation, empty before the first row of its streams."""
+        index = self._node(plan)
+        if not any(isinstance(node, TableScan | SingleRow) for node in plan.walk()):
+            return index
+        key = ("begin", plan)
+        if key not in self._known:
+            self._known[key] = self._add(BeginRun(plan.schema), (index,), plan.schema)
+        return self._known[key]
+
+    def _made(self, plan: Plan) -> int:
+        if not is_local(plan):
+            return self._by_definition(plan)
+        match plan:
+            case StreamScan(name=name, columns=columns, scale=scale):
+                scan = StreamRun(columns, plan.schema, scale)
+                return self._leaf(scan, name, scale, ((name, scale),))
+            case Received(number=number, origins=origins):
+                sources = tuple((name, scale) for name, scale, _ in origins)
+                return self._leaf(ReceivedRun(plan.schema), number, 1, sources)
+            case TableScan(name=name, columns=columns):
+                rows = [tuple(row[i] for i in columns) for row in self._tables[name]]
+                return self._constant(rows, plan.schema)
+            case SingleRow():
+                return self._constant([()], plan.schema)
+            case QueryScan(plan=inner, scale=scale):
+                index = self._node(inner) if inner.is_stream else self._from_begin(inner)
+                if scale == 1:
+                    return index
+                return self._add(RescaleRun(scale), (index,), plan.schema, (scale,))
+            case Filter(input=source, predicate=predicate):
+                run = FilterRun(predicate, self._compiler)
+                return self._add(run, (self._node(source),), plan.schema)
+            case Project(input=JoinGraph() as graph, outputs=outputs) if is_local(graph):
+                needed = frozenset[int]().union(*map(columns_used, outputs))
+                return self._project(self._graph(graph, needed), outputs, plan.schema)
+            case Project(input=source, outputs=outputs):
+                return self._project(self._node(source), outputs, plan.schema)
+            case RowsWindow() | PartitionWindow():
+                rows_run = RowsWindowRun(plan, plan.schema)
+                return self._add(rows_run, (self._ordered(plan.input),), plan.schema)
+            case Window(input=source):
+                return self._add(TimeWindowRun(plan), (self._node(source),), plan.schema)
+            case JoinGraph(schema=schema):
+                return self._graph(plan, frozenset(range(len(schema))))
+            case Join():
+                return self._join(plan)
+            case Aggregate(input=source):
+                return self._aggregate(plan, source)
+            case PartialAggregate(input=source, aggregate=whole):
+                sums = sums_of(whole, self.failures)
+                assert sums is not None, "only sums are computed in parts"
+                part = PartialAggregateRun(
+                    whole, sums, plan.schema, self._compiler, adds_up(source)
+                )
+                return self._add(part, (self._node(source),), plan.schema)
+            case FinalAggregate(input=source, aggregate=whole):
+                sums = sums_of(whole, self.failures)
+                assert sums is not None, "only sums are computed in parts"
+                final = FinalAggregateRun(whole, sums, always_there=False)
+                return self._add(final, (self._node(source),), plan.schema)
+            case Distinct(input=source):
+                return self._counted((self._node(source),), _present, plan.schema)
+            case SetOperation():
+                return self._set_operation(plan)
+            case Top(input=source):
+                return self._add(TopRun(plan), (self._node(source),), plan.schema)
+            case Entering(input=source):
+                return self._add(EnteringRun(), (self._from_begin(source),), plan.schema)
+            case StreamOperator(input=source):
+                run_of = StreamOperatorRun(plan.schema, isinstance(plan, Istream))
+                return self._add(run_of, (self._from_begin(source),), plan.schema)
+        raise AssertionError(f"{type(plan).__name__} has no operator")
+
+    def _ordered(self, plan: Plan) -> int:
+        """The operator of a stream whose elements have their place in Σ."""
+        if isinstance(plan, StreamScan | Received):
+            return self._node(plan)
+        key = ("ordered", plan)
+        if key in self._known:
+            return self._known[key]
+        match plan:
+            case Filter(input=source, predicate=predicate):
+                inputs, run = self._ordered(source), FilterRun(predicate, self._compiler)
+                index = self._add(run, (inputs,), plan.schema)
+            case Project(input=source, outputs=outputs):
+                index = self._project(self._ordered(source), outputs, plan.schema)
+            case QueryScan(plan=inner, scale=scale):
+                index = self._ordered(inner)
+                if scale != 1:
+                    index = self._add(RescaleRun(scale), (index,), plan.schema, (scale,))
+            case _:
+                index = self._by_definition(plan)
+        self._known[key] = index
+        return index
+
+    def _graph(self, graph: JoinGraph, needed: frozenset[int]) -> int:
+        key = ("needed", graph, needed)
+        if key not in self._known:
+            inputs = tuple(self._node(member) for member in graph.members)
+            run = JoinRun(graph, self._compiler, needed)
+            self._known[key] = self._add(run, inputs, graph.schema)
+        return self._known[key]
+
+    def _constant(self, rows: list[Values], schema: Schema) -> int:
+        return self._leaf(TableRun(rows, schema), None, 1, ())
+
+    def _project(self, index: int, outputs: tuple[Expression, ...], schema: Schema) -> int:
+        return self._add(ProjectRun(outputs, schema, self._compiler), (index,), schema)
+
+    def _aggregate(self, plan: Aggregate, source: Plan) -> int:
+        always = is_fixed(source)
+        sums = sums_of(plan, self.failures)
+        if sums is not None:
+            part = PartialAggregate(source, plan, sums.width)
+            run = FinalAggregateRun(plan, sums, always)
+            return self._add(run, (self._node(part),), plan.schema)
+
+        def define(call: AggregateCall, rows: list[Values]) -> Any:
+            return group_value(call, rows, self._scalar.load_python, self.failures)
+
+        defined = DefinedAggregateRun(plan, self._compiler, define, always)
+        return self._add(defined, (self._node(source),), plan.schema)
+
+    def _counted(
+        self, inputs: tuple[int, ...], combine: Any, schema: Schema, by_form: bool = False
+    ) -> int:
+        return self._add(CountedRun(schema, len(inputs), combine, by_form), inputs, schema)
+
+    def _set_operation(self, plan: SetOperation) -> int:
+        inputs = (self._node(plan.left), self._node(plan.right))
+        if plan.kind is SetKind.UNION:
+            both = self._add(UnionRun(plan.schema), inputs, plan.schema)
+            return both if plan.all else self._counted((both,), _present, plan.schema)
+        return self._counted(inputs, _SET_COUNTS[plan.kind, plan.all], plan.schema)
+
+    def _join(self, plan: Join) -> int:
+        graph = inner_graph(plan)
+        if plan.kind in (JoinKind.INNER, JoinKind.CROSS):
+            return self._node(graph)
+        left, right = plan.left.schema, plan.right.schema
+        inner = self._node(graph)
+        own = tuple(Column(type=f.type, index=i, name=f.name) for i, f in enumerate(graph.schema))
+        sides = {
+            "left": (self._node(plan.left), own[: len(left)], left),
+            "right": (self._node(plan.right), own[len(left) :], right),
+        }
+
+        def counted(side: str, combine: Any) -> int:
+            index, columns, schema = sides[side]
+            partners = self._project(inner, columns, schema)
+            return self._counted((index, partners), combine, schema, by_form=True)
+
+        if plan.kind is JoinKind.SEMI:
+            return counted("left", _with_partner)
+        if plan.kind is JoinKind.ANTI:
+            return counted("left", _without_partner)
+        parts = [inner]
+        if plan.kind in (JoinKind.LEFT, JoinKind.FULL):
+            parts.append(self._padded(counted("left", _without_partner), left, (), right, plan))
+        if plan.kind in (JoinKind.RIGHT, JoinKind.FULL):
+            parts.append(self._padded(counted("right", _without_partner), right, left, (), plan))
+        return self._add(UnionRun(plan.schema), tuple(parts), plan.schema)
+
+    def _padded(self, index: int, own: Schema, ahead: Schema, behind: Schema, plan: Join) -> int:
+        outputs = (
+            *(Literal(type=f.type, value=None) for f in ahead),
+            *(Column(type=f.type, index=i, name=f.name) for i, f in enumerate(own)),
+            *(Literal(type=f.type, value=None) for f in behind),
+        )
+        return self._project(index, outputs, plan.schema)
+
+    def _by_definition(self, plan: Plan) -> int:
+        found = {id(node): (node, scale) for node, scale in _leaf_streams(plan, 1, top=True)}
+        leaves, indexes, scales, orders = [], [], [], []
+        for node, scale in found.values():
+            index = self._ordered(node)
+            leaves.append(Leaf(node, self._rank(node), scale))
+            indexes.append(index)
+            scales.append(scale)
+            below = self._nodes[index].operator
+            orders.append(below if isinstance(below, ByDefinitionRun) else None)
+        run = ByDefinitionRun(plan, leaves, orders, self._tables, self._scalar, self.failures)
+        return self._add(run, tuple(indexes), plan.schema, tuple(scales))
+
+    def _rank(self, plan: Plan) -> int | None:
+        """The place in the script of a source stream."""
+        if isinstance(plan, StreamScan):
+            return self._ranks.get(plan.name, 0)
+        return plan.origins[0][2] if isinstance(plan, Received) else None
+
+
+def _moment(
+    node: Node, frontier: int, reached: tuple[int, ...], firsts: Mapping[str, int]
+) -> Moment:
+    known, begins = {}, []
+    for name, scale in node.sources:
+        first = firsts.get(name)
+        if first is not None and first * scale < frontier:
+            known[name] = first
+            begins.append(first * scale)
+    return Moment(frontier, reached, known, min(begins, default=None))
+
+
+def inner_graph(plan: Join) -> JoinGraph:
+    """The pairs of a join on which its condition is true; for NOT IN, not false."""
+    width = len(plan.left.schema)
+    condition = plan.condition
+    members = (plan.left, plan.right)
+    if condition is None:
+        return JoinGraph(members, (), ())
+    if plan.null_aware:
+        true = Literal(type=BOOLEAN, value=True)
+        perhaps = Call(type=BOOLEAN, function="coalesce", arguments=(condition, true))
+        return JoinGraph(members, (), (perhaps,))
+    keys, predicates = [], []
+    for part in conjuncts(condition):
+        match part:
+            case Call(function="=", arguments=(Column() as a, Column() as b)) if (
+                a.type == b.type and (a.index < width) != (b.index < width)
+            ):
+                keys.append(KeyClass(frozenset((a.index, b.index))))
+            case _:
+                predicates.append(part)
+    return JoinGraph(members, _merged(keys), tuple(predicates))
+
+
+def _merged(keys: list[KeyClass]) -> tuple[KeyClass, ...]:
+    classes: list[frozenset[int]] = []
+    for key in keys:
+        touching = [c for c in classes if c & key.columns]
+        classes = [c for c in classes if c not in touching]
+        classes.append(frozenset(key.columns.union(*touching)))
+    return tuple(KeyClass(columns) for columns in classes)
+
+
+def _leaf_streams(plan: Plan, scale: int, top: bool = False) -> Iterator[tuple[Plan, int]]:
+    """The nearest streams below that have elements of their own."""
+    if isinstance(plan, StreamScan | Received) or (isinstance(plan, StreamOperator) and not top):
+        yield plan, scale
+        return
+    if isinstance(plan, QueryScan):
+        yield from _leaf_streams(plan.plan, scale * plan.scale)
+    for child in plan.inputs:
+        yield from _leaf_streams(child, scale)
+    for expression in plan.expressions:
+        yield from _leaf_streams_of(expression, scale)
+
+
+def _leaf_streams_of(expression: Expression, scale: int) -> Iterator[tuple[Plan, int]]:
+    for plan in expression.subplans:
+        yield from _leaf_streams(plan, scale)
+    for child in expression.children:
+        yield from _leaf_streams_of(child, scale)
+
+
+def _scaled(time: int, scale: int) -> int:
+    if time in (FOREVER, BEFORE_TIME):
+        return time
+    return max(BEFORE_TIME, min(FOREVER, time * scale))
+
+
+def _present(count: Any) -> Any:
+    return (count > 0).astype(np.int64)
+
+
+def _with_partner(count: Any, partners: Any) -> Any:
+    return np.where(partners > 0, count, 0)
+
+
+def _without_partner(count: Any, partners: Any) -> Any:
+    return np.where(partners > 0, 0, count)
+
+
+_SET_COUNTS: dict[tuple[SetKind, bool], Any] = {
+    (SetKind.EXCEPT, True): lambda a, b: np.maximum(a - b, 0),
+    (SetKind.INTERSECT, True): lambda a, b: np.minimum(a, b),
+    (SetKind.EXCEPT, False): lambda a, b: ((a > 0) & (b == 0)).astype(np.int64),
+    (SetKind.INTERSECT, False): lambda a, b: ((a > 0) & (b > 0)).astype(np.int64),
+}

@@ -1,0 +1,125 @@
+"""The engine batch by batch in one plain process: intake, shards, and what passes between."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from thalweg.answers import Change
+from thalweg.catalog import Stream
+from thalweg.dataflow import Dataflow, Origin
+from thalweg.evaluate import Failures
+from thalweg.intake.accept import Arrival
+from thalweg.intake.split import split
+from thalweg.operators.delta import BEFORE_TIME, FOREVER, Delta, combined
+from thalweg.plan.placed import Placement
+from thalweg.reference import Inputs
+from thalweg.types import Schema
+from thalweg.vector.column import from_values
+
+
+class LocalEngine:
+    """All queries of a placement over a number of shards."""
+
+    def __init__(
+        self,
+        placement: Placement,
+        streams: Mapping[str, Stream],
+        inputs: Inputs,
+        load_python: Callable[[str], Any],
+        shards: int,
+    ) -> None:
+        self._exchanges = placement.exchanges
+        self._streams = streams
+        self._inputs = inputs
+        parts = (inputs.ranks, inputs.tables, load_python)
+        at_intake = [exchange for exchange in self._exchanges if exchange.stream is not None]
+        derived = [exchange for exchange in self._exchanges if exchange.stream is None]
+        self._intake = Dataflow({}, at_intake, *parts)
+        self._shards = [
+            Dataflow(placement.queries_of(shard), derived, *parts) for shard in range(shards)
+        ]
+        self._firsts: dict[str, int] = {}
+        self._promises: dict[Origin, int] = dict.fromkeys(streams, BEFORE_TIME)
+        self._reached: dict[Origin, int] = {e.number: BEFORE_TIME for e in self._exchanges}
+        # By shard and exchange: what was sent and has not been taken yet.
+        self._waiting: dict[tuple[int, int], list[Delta]] = defaultdict(list)
+
+    @property
+    def failures(self) -> Failures:
+        every = Failures()
+        for dataflow in (self._intake, *self._shards):
+            every.noted.update(dataflow.failures.noted)
+        return every
+
+    def run(self, rows: int) -> Iterator[Mapping[str, list[Change]]]:
+        """Feed every stream `rows` rows at a time, then let time run to its end."""
+        arrivals = self._inputs.streams
+        longest = max((len(some) for some in arrivals.values()), default=0)
+        for first in range(0, longest, rows):
+            batch = {name: some[first : first + rows] for name, some in arrivals.items()}
+            for name, some in batch.items():
+                if some:
+                    self._advance(name, some)
+            yield self._step(
+                {name: as_delta(some, self._streams[name].columns) for name, some in batch.items()}
+            )
+        self._promises = dict.fromkeys(self._streams, FOREVER)
+        settled = False
+        while not settled:
+            derived = [self._reached[e.number] for e in self._exchanges if e.stream is None]
+            settled = not self._waiting and all(time == FOREVER for time in derived)
+            yield self._step({})
+
+    def _advance(self, name: str, some: Sequence[Arrival]) -> None:
+        times = [arrival.time for arrival in some]
+        self._firsts[name] = min(self._firsts.get(name, times[0]), *times)
+        promise = max(times) - self._streams[name].slack
+        self._promises[name] = max(self._promises[name], promise)
+
+    def _step(self, arrivals: Mapping[Origin, Delta]) -> Mapping[str, list[Change]]:
+        taken_in = self._intake.step(arrivals, self._promises, self._firsts)
+        self._send(taken_in.sent)
+        self._reached.update(taken_in.reached)
+        waiting, self._waiting = self._waiting, defaultdict(list)
+        answers: dict[str, list[Change]] = defaultdict(list)
+        reached: dict[Origin, int] = {}
+        for shard, dataflow in enumerate(self._shards):
+            received: dict[Origin, Delta] = {
+                number: combined(parts, self._exchanges[number].plan.schema)
+                for (to, number), parts in waiting.items()
+                if to == shard
+            }
+            stepped = dataflow.step(received, self._reached, self._firsts)
+            for name, records in stepped.answers.items():
+                answers[name] += records.changes()
+            self._send(stepped.sent)
+            for number, frontier in stepped.reached.items():
+                reached[number] = min(frontier, reached.get(number, FOREVER))
+        self._reached.update(reached)
+        return answers
+
+    def _send(self, sent: Mapping[int, Delta]) -> None:
+        for number, delta in sent.items():
+            keys = self._exchanges[number].keys
+            for shard, part in enumerate(split(delta, keys, len(self._shards))):
+                if len(part):
+                    self._waiting[shard, number].append(part)
+
+
+def as_delta(arrivals: Sequence[Arrival], columns: Schema) -> Delta:
+    """Accepted rows as elements of their stream."""
+    time = np.array([arrival.time for arrival in arrivals], np.int64)
+    values: list[Sequence[Any]] = list(zip(*(a.values for a in arrivals), strict=True))
+    if not arrivals:
+        values = [() for _ in columns]
+    return Delta(
+        tuple(from_values(cells, f.type) for cells, f in zip(values, columns, strict=True)),
+        time,
+        time,
+        np.ones(len(arrivals), np.int64),
+        np.array([arrival.position for arrival in arrivals], np.int64),
+    )

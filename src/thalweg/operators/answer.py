@@ -1,0 +1,95 @@
+"""The last operator of a query: its records, in the order of time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from thalweg.answers import Change
+from thalweg.operators.base import Moment
+from thalweg.operators.calendar import Calendar, Events, all_events
+from thalweg.operators.counts import CountedRows, net_change
+from thalweg.operators.delta import Delta, Times, nothing
+from thalweg.types import Schema
+from thalweg.vector.column import Columns, rows_of, taken
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Rows with the instant and the number of copies that came, or with a negative number went."""
+
+    columns: Columns
+    time: Times
+    weight: Times
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def in_order(self) -> Records:
+        """One record per copy, by time; what goes before what comes."""
+        time, weight = self.time, self.weight
+        ones = bool((weight == 1).all())
+        if ones and (len(time) < 2 or bool((time[1:] >= time[:-1]).all())):
+            return self
+        order = np.argsort(time, kind="stable") if ones else np.lexsort((weight, time))
+        copies = np.abs(weight[order])
+        if int(copies.max(initial=1)) > 1 or not copies.all():
+            order = np.repeat(order, copies)
+        return Records(taken(self.columns, order), time[order], np.sign(weight[order]))
+
+    def changes(self) -> list[Change]:
+        ordered = self.in_order()
+        rows = rows_of(ordered.columns, len(ordered))
+        signs = np.where(ordered.weight > 0, "+", "-").tolist()
+        return [
+            Change(at, sign, row)
+            for at, sign, row in zip(ordered.time.tolist(), signs, rows, strict=True)
+        ]
+
+
+def no_records(schema: Schema) -> Records:
+    empty = nothing(schema)
+    return Records(empty.columns, empty.start, empty.weight)
+
+
+class RelationAnswerRun:
+    """The net changes of a relation."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        self._rows = CountedRows(schema, 1, by_form=True)
+        self.records = no_records(schema)
+
+    def step(self, inputs: tuple[Delta, ...], moment: Moment) -> Delta:
+        self._rows.add(0, inputs[0])
+        steps = self._rows.steps(moment.frontier, lambda count: count)
+        if steps is None:
+            self.records = no_records(self._schema)
+        else:
+            self.records = Records(steps.columns, steps.time, net_change(steps, self._schema))
+        return inputs[0]
+
+
+class StreamAnswerRun:
+    """The elements of a stream."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        self._waiting = Calendar()
+        self.records = no_records(schema)
+
+    def step(self, inputs: tuple[Delta, ...], moment: Moment) -> Delta:
+        (delta,) = inputs
+        ready = delta.start < moment.frontier
+        early = delta.where(~ready)
+        now = delta.where(ready)
+        due = self._waiting.due(moment.frontier)
+        self._waiting.add(Events(early.start, (early.weight,), early.columns))
+        if due is None:
+            self.records = Records(now.columns, now.start, now.weight)
+        else:
+            parts = [due, Events(now.start, (now.weight,), now.columns)]
+            events = all_events([part for part in parts if len(part)])
+            self.records = Records(events.columns, events.time, events.numbers[0])
+        return delta

@@ -1,0 +1,31 @@
+"""The one shape of all operators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from thalweg.operators.delta import Delta
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """How far time has come for an operator.
+
+    Everything before `frontier` is known of all inputs, before `frontiers[i]` of
+    input i. `firsts` has the instants of the first rows of the source streams below,
+    in their own units, and `begin` the first of them, in ours; each is there once it
+    is before the frontier, and thereby certain.
+    """
+
+    frontier: int
+    frontiers: tuple[int, ...]
+    firsts: Mapping[str, int]
+    begin: int | None
+
+
+class Operator(Protocol):
+    def step(self, inputs: tuple[Delta, ...], moment: Moment) -> Delta:
+        """The changes that follow from those of the inputs and from the passing of time."""
+        ...

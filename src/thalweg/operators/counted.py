@@ -1,0 +1,52 @@
+"""Operators that need only know how often each row is in their inputs."""
+
+from __future__ import annotations
+
+from thalweg.operators.base import Moment
+from thalweg.operators.counts import Combine, CountedRows, as_relation, as_stream
+from thalweg.operators.delta import Delta
+from thalweg.types import Schema
+from thalweg.vector.column import with_plain_zeros
+
+
+class CountedRun:
+    """DISTINCT, EXCEPT, INTERSECT, semi-joins and anti-joins, by their rule of counting.
+
+    The joins show each row in its own form, the others show 0.0 for -0.0.
+    """
+
+    def __init__(self, schema: Schema, inputs: int, combine: Combine, by_form: bool) -> None:
+        self._schema = schema
+        self._rows = CountedRows(schema, inputs, by_form)
+        self._combine = combine
+        self._by_form = by_form
+
+    def step(self, inputs: tuple[Delta, ...], moment: Moment) -> Delta:
+        for which, delta in enumerate(inputs):
+            self._rows.add(which, delta)
+        delta = as_relation(self._rows.steps(moment.frontier, self._combine), self._schema)
+        if self._by_form:
+            return delta
+        return delta.with_columns(tuple(map(with_plain_zeros, delta.columns)))
+
+
+class StreamOperatorRun:
+    """ISTREAM and DSTREAM."""
+
+    def __init__(self, schema: Schema, entering: bool) -> None:
+        self._schema = schema
+        self._rows = CountedRows(schema, 1, by_form=True)
+        self._entering = entering
+
+    def step(self, inputs: tuple[Delta, ...], moment: Moment) -> Delta:
+        self._rows.add(0, inputs[0])
+        steps = self._rows.steps(moment.frontier, lambda count: count)
+        return as_stream(steps, self._schema, self._entering)
+
+
+class EnteringRun:
+    """ISTREAM of rows that say themselves when they enter."""
+
+    def step(self, inputs: tuple[Delta, ...], moment: Moment) -> Delta:
+        (delta,) = inputs
+        return Delta(delta.columns, delta.start, delta.start, delta.weight)

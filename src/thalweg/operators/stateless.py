@@ -1,0 +1,79 @@
+"""Operators that look at one row at a time: what comes in goes out at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from thalweg.operators.base import Moment
+from thalweg.operators.delta import FOREVER, Delta, combined, scaled
+from thalweg.plan.expressions import Expression
+from thalweg.types import Schema
+from thalweg.vector.evaluate import VectorCompiler
+
+
+class FilterRun:
+    def __init__(self, predicate: Expression, compiler: VectorCompiler) -> None:
+        self._is_true = compiler.is_true(predicate)
+
+    def step(self, inputs: tuple[Delta, ...], moment: Moment) -> Delta:
+        (delta,) = inputs
+        return delta.where(self._is_true(delta.columns, len(delta))) if len(delta) else delta
+
+
+class ProjectRun:
+    def __init__(
+        self, outputs: tuple[Expression, ...], schema: Schema, compiler: VectorCompiler
+    ) -> None:
+        self._outputs = [compiler(output) for output in outputs]
+        self._schema = schema
+
+    def step(self, inputs: tuple[Delta, ...], moment: Moment) -> Delta:
+        (delta,) = inputs
+        return delta.with_columns(
+            tuple(output(delta.columns, len(delta)) for output in self._outputs)
+        )
+
+
+class UnionRun:
+    """All rows of both inputs."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+
+    def step(self, inputs: tuple[Delta, ...], moment: Moment) -> Delta:
+        return combined([replace(part, position=None) for part in inputs], self._schema)
+
+
+class RescaleRun:
+    """Another query's answer, in our finer tick; what begins beyond our time never comes."""
+
+    def __init__(self, scale: int) -> None:
+        self._scale = scale
+
+    def step(self, inputs: tuple[Delta, ...], moment: Moment) -> Delta:
+        delta = inputs[0].where(inputs[0].start <= FOREVER // self._scale)
+        return replace(
+            delta,
+            start=scaled(delta.start, self._scale),
+            end=scaled(delta.end, self._scale),
+        )
+
+
+class BeginRun:
+    """A query's answer, which is empty before the first row of any of its streams."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        self._early: list[Delta] = []
+
+    def step(self, inputs: tuple[Delta, ...], moment: Moment) -> Delta:
+        (delta,) = inputs
+        if moment.begin is None:
+            self._early.append(delta)
+            return combined([], self._schema)
+        parts = combined([*self._early, delta], self._schema)
+        self._early = []
+        if not len(parts):
+            return parts
+        parts = replace(parts, start=parts.start.clip(min=moment.begin))
+        return parts.where(parts.start < parts.end)

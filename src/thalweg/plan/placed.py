@@ -1,0 +1,155 @@
+"""Plan nodes that say where things run.
+
+An exchange carries the output of one fragment to the shards: rows with equal
+values of its key columns to one shard, or all rows to the first shard where it
+has no key. A fragment that reads a source stream runs in the intake, any other
+in the shards, one batch earlier.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from thalweg.plan.expressions import Expression
+from thalweg.plan.nodes import (
+    Aggregate,
+    Filter,
+    OneInput,
+    Plan,
+    Project,
+    QueryScan,
+    Rstream,
+    SlideWindow,
+    StreamOperator,
+    StreamScan,
+)
+from thalweg.types import BIGINT, Field, Schema
+
+
+@dataclass(frozen=True)
+class Received(Plan):
+    """What an exchange brings.
+
+    `origins` are the source streams below, each with the length of its unit in
+    ticks here and its rank.
+    """
+
+    number: int
+    fields: Schema
+    stream: bool
+    origins: tuple[tuple[str, int, int], ...]
+
+    @cached_property
+    def schema(self) -> Schema:
+        return self.fields
+
+    @property
+    def is_stream(self) -> bool:
+        return self.stream
+
+
+@dataclass(frozen=True)
+class Entering(StreamOperator):
+    """ISTREAM of a relation whose rows show when they enter and leave.
+
+    Equal rows then enter at one instant and leave at another: nothing cancels, and
+    every row can be given out as it comes.
+    """
+
+
+@dataclass(frozen=True)
+class PartialAggregate(OneInput):
+    """Rows of one batch added up by group and stretch of time: keys, then sums.
+
+    Sums of parts are sums of the whole, so parts may come from anywhere.
+    """
+
+    aggregate: Aggregate
+    sums: int
+
+    @cached_property
+    def schema(self) -> Schema:
+        keys = self.aggregate.schema[: len(self.aggregate.keys)]
+        return (*keys, *(Field(f"sum {i}", BIGINT) for i in range(self.sums)))
+
+
+@dataclass(frozen=True)
+class FinalAggregate(OneInput):
+    """The aggregate whose parts come in."""
+
+    aggregate: Aggregate
+
+    @cached_property
+    def schema(self) -> Schema:
+        return self.aggregate.schema
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A fragment and the columns by which its output is spread; None: all to one shard."""
+
+    number: int
+    plan: Plan
+    keys: tuple[int, ...] | None
+
+    @cached_property
+    def stream(self) -> str | None:
+        """The source stream that the fragment reads, None if it runs in the shards."""
+        names = [node.name for node in self.plan.walk() if isinstance(node, StreamScan)]
+        return names[0] if names else None
+
+
+@dataclass(frozen=True)
+class PlacedQuery:
+    """A query over what exchanges bring; `spread` over all shards, or in the first alone."""
+
+    name: str
+    plan: Plan
+    spread: bool
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where everything runs: the exchanges in order of number, and the queries."""
+
+    exchanges: tuple[Exchange, ...]
+    queries: tuple[PlacedQuery, ...]
+
+    def queries_of(self, shard: int) -> dict[str, Plan]:
+        """What a shard computes."""
+        return {query.name: query.plan for query in self.queries if query.spread or shard == 0}
+
+
+def is_linear(plan: Plan) -> bool:
+    """A stream that is made of a source row by row."""
+    match plan:
+        case StreamScan():
+            return True
+        case Filter(input=source) | Project(input=source):
+            return is_local(plan) and is_linear(source)
+    return False
+
+
+def is_local(plan: Plan) -> bool:
+    """Whether the node can be computed from what one shard has."""
+    return not isinstance(plan, Rstream) and not any(map(has_subquery, plan.expressions))
+
+
+def is_fixed(plan: Plan) -> bool:
+    """Whether the relation is the same at all times: every shard has it whole."""
+    return not any(node.is_stream or isinstance(node, QueryScan) for node in plan.walk())
+
+
+def adds_up(plan: Plan) -> bool:
+    """Whether many rows below share their stretch of time, so that adding them up first pays."""
+    match plan:
+        case SlideWindow(input=source):
+            return is_linear(source)
+        case Filter(input=source) | Project(input=source):
+            return is_local(plan) and adds_up(source)
+    return False
+
+
+def has_subquery(expression: Expression) -> bool:
+    return bool(expression.subplans) or any(map(has_subquery, expression.children))
