@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from thalweg.plan.nodes import SortKey
-from thalweg.values import normal_zeros, row_key, sort_key
+from thalweg.values import normal_zeros, row_key, shown_key, sort_key
 
 Values = tuple[Any, ...]
 # A row's place in the total order Σ: one part per base row, in the order of FROM.
@@ -35,17 +35,17 @@ def net_difference(after: list[Row], before: list[Row]) -> tuple[list[Row], list
     """
     entered = _without(after, before)
     left = _without(before, after)
-    gone = Counter(row_key(row.values) for row in left)
-    come = Counter(row_key(row.values) for row in entered)
+    gone = Counter(shown_key(row.values) for row in left)
+    come = Counter(shown_key(row.values) for row in entered)
     return _uncancelled(entered, gone), _uncancelled(left, come)
 
 
 def _without(rows: list[Row], others: list[Row]) -> list[Row]:
     """Bag difference of rows with their place in Σ."""
-    counts = Counter((row_key(row.values), row.order) for row in others)
+    counts = Counter((shown_key(row.values), row.order) for row in others)
     kept = []
     for row in rows:
-        key = (row_key(row.values), row.order)
+        key = (shown_key(row.values), row.order)
         if counts[key] > 0:
             counts[key] -= 1
         else:
@@ -56,7 +56,7 @@ def _without(rows: list[Row], others: list[Row]) -> list[Row]:
 def _uncancelled(rows: list[Row], opposite: Counter[Values]) -> list[Row]:
     kept = []
     for row in sorted(rows, key=lambda row: row.order):
-        key = row_key(row.values)
+        key = shown_key(row.values)
         if opposite[key] > 0:
             opposite[key] -= 1
         else:

@@ -22,7 +22,8 @@ from thalweg.demo.show import run_demo
 from thalweg.errors import QueryError, QueryErrors
 from thalweg.explain import explain_json, explain_text
 from thalweg.program import Program, bind_script
-from thalweg.run import RunReport, run_on_reference
+from thalweg.report import RunReport
+from thalweg.run import run_on_reference
 from thalweg.testing.scripts import test_scripts
 
 app = typer.Typer(
@@ -49,6 +50,7 @@ class Format(StrEnum):
 
 class EngineName(StrEnum):
     reference = "reference"
+    spark = "spark"
 
 
 Script = Annotated[Path, typer.Argument(metavar="FILE", help="A CQL script.")]
@@ -109,7 +111,7 @@ def run(
         bool,
         typer.Option(
             "--drain",
-            help="Read all there is, let time run to its end, and stop. The reference always does.",
+            help="Read all there is, let time run to its end, and stop. Both engines always do.",
         ),
     ] = False,
     out: Annotated[
@@ -121,6 +123,9 @@ def run(
     file_format: Annotated[
         Format, typer.Option("--format", help="The format of these files.")
     ] = Format.jsonl,
+    master: Annotated[
+        str, typer.Option("--master", help="Where Spark runs, with --engine spark.")
+    ] = "local[*]",
 ) -> None:
     """Run a script's queries."""
     program = load(file)
@@ -131,9 +136,17 @@ def run(
             raise QueryError(f"{file.name} has no query to run", hint="add CREATE QUERY name AS …")
         return
     with _errors.status("…") as status:
-        report = run_on_reference(
-            program, out, file_format.value, notice=lambda text: status.update(Text(text))
-        )
+
+        def notice(text: str) -> None:
+            status.update(Text(text))
+
+        if engine is EngineName.spark:
+            # Here, because it loads Spark: the other commands answer at once.
+            from thalweg.job.script import run_on_spark
+
+            report = run_on_spark(program, out, file_format.value, notice, master)
+        else:
+            report = run_on_reference(program, out, file_format.value, notice)
     _print_report(report, program.catalog.queries())
 
 
@@ -192,8 +205,14 @@ def show_version() -> None:
     _out.print(f"thalweg {version('thalweg')}")
 
 
+# A level of parentheses costs the parser some twenty calls; Python's limit of 1,000
+# would allow 50. Ten times as many are far from the end of the stack.
+_RECURSION_LIMIT = 10_000
+
+
 def main() -> None:
     """Entry point: a user's mistake ends in a message, never in a traceback."""
+    sys.setrecursionlimit(_RECURSION_LIMIT)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -204,6 +223,9 @@ def main() -> None:
             sys.stdout.flush()
     except (QueryError, QueryErrors) as error:
         _errors.print(_coloured(error.render()))
+        sys.exit(1)
+    except RecursionError:
+        _errors.print(_coloured(QueryError("a query is nested too deeply").render()))
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -20,7 +20,7 @@ from thalweg.operators.aggregate_final import FinalAggregateRun
 from thalweg.operators.aggregate_partial import PartialAggregateRun
 from thalweg.operators.aggregate_sums import sums_of
 from thalweg.operators.answer import Records, RelationAnswerRun, StreamAnswerRun
-from thalweg.operators.base import Moment, Operator
+from thalweg.operators.base import Moment, Operator, restore, snapshot
 from thalweg.operators.by_definition import ByDefinitionRun, Leaf
 from thalweg.operators.counted import CountedRun, EnteringRun, StreamOperatorRun
 from thalweg.operators.delta import BEFORE_TIME, FOREVER, Delta
@@ -165,6 +165,15 @@ class Dataflow:
             {number: outputs[index] for number, index in self._sent.items()},
             {number: frontiers[index] for number, index in self._sent.items()},
         )
+
+    def snapshot(self) -> list[tuple[Any, ...]]:
+        """All that passes from one batch to the next, operator by operator."""
+        return [snapshot(node.operator) for node in self._nodes]
+
+    def restore(self, state: list[tuple[Any, ...]]) -> None:
+        """Go on from where another dataflow of the same plans was."""
+        for node, part in zip(self._nodes, state, strict=True):
+            restore(node.operator, part)
 
     def _records(self, index: int) -> Records:
         operator = self._nodes[index].operator

@@ -123,6 +123,11 @@ class QueryErrors(Exception):
         return "\n\n".join([*shown, f"and {more} more"] if more else shown)
 
 
+def shortened(text: str, longest: int = 60) -> str:
+    """A text as an error quotes it."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
     """The candidate most like `name`, if any is alike at all; case does not count."""
     by_lower = {candidate.lower(): candidate for candidate in candidates}

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
-
-import numpy as np
 
 from thalweg.answers import Change
 from thalweg.catalog import Stream
 from thalweg.dataflow import Dataflow, Origin
 from thalweg.evaluate import Failures
 from thalweg.intake.accept import Arrival
+from thalweg.intake.slices import as_delta
 from thalweg.intake.split import split
 from thalweg.operators.delta import BEFORE_TIME, FOREVER, Delta, combined
 from thalweg.plan.placed import Placement
 from thalweg.reference import Inputs
-from thalweg.types import Schema
-from thalweg.vector.column import from_values
 
 
 class LocalEngine:
@@ -35,18 +33,27 @@ class LocalEngine:
         self._exchanges = placement.exchanges
         self._streams = streams
         self._inputs = inputs
-        parts = (inputs.ranks, inputs.tables, load_python)
+        self._parts = parts = (inputs.ranks, inputs.tables, load_python)
+        self._placement = placement
         at_intake = [exchange for exchange in self._exchanges if exchange.stream is not None]
-        derived = [exchange for exchange in self._exchanges if exchange.stream is None]
         self._intake = Dataflow({}, at_intake, *parts)
-        self._shards = [
-            Dataflow(placement.queries_of(shard), derived, *parts) for shard in range(shards)
-        ]
+        self._shards = [self._shard(number) for number in range(shards)]
         self._firsts: dict[str, int] = {}
         self._promises: dict[Origin, int] = dict.fromkeys(streams, BEFORE_TIME)
         self._reached: dict[Origin, int] = {e.number: BEFORE_TIME for e in self._exchanges}
         # By shard and exchange: what was sent and has not been taken yet.
         self._waiting: dict[tuple[int, int], list[Delta]] = defaultdict(list)
+
+    def _shard(self, number: int) -> Dataflow:
+        derived = [exchange for exchange in self._exchanges if exchange.stream is None]
+        return Dataflow(self._placement.queries_of(number), derived, *self._parts)
+
+    def restart(self) -> None:
+        """Go on with new shards from what the old ones would leave behind."""
+        for number, old in enumerate(self._shards):
+            self._shards[number] = self._shard(number)
+            self._shards[number].failures.noted.update(old.failures.noted)
+            self._shards[number].restore(pickle.loads(pickle.dumps(old.snapshot(), 5)))
 
     @property
     def failures(self) -> Failures:
@@ -108,18 +115,3 @@ class LocalEngine:
             for shard, part in enumerate(split(delta, keys, len(self._shards))):
                 if len(part):
                     self._waiting[shard, number].append(part)
-
-
-def as_delta(arrivals: Sequence[Arrival], columns: Schema) -> Delta:
-    """Accepted rows as elements of their stream."""
-    time = np.array([arrival.time for arrival in arrivals], np.int64)
-    values: list[Sequence[Any]] = list(zip(*(a.values for a in arrivals), strict=True))
-    if not arrivals:
-        values = [() for _ in columns]
-    return Delta(
-        tuple(from_values(cells, f.type) for cells, f in zip(values, columns, strict=True)),
-        time,
-        time,
-        np.ones(len(arrivals), np.int64),
-        np.array([arrival.position for arrival in arrivals], np.int64),
-    )

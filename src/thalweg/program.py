@@ -148,6 +148,14 @@ def _with_later_definition(error: QueryError, statements: list[Statement]) -> Qu
 
 def apply(program: Program, statement: Statement) -> None:
     """Carry out one statement."""
+    try:
+        _apply(program, statement)
+    except RecursionError:
+        start = statement.span.start
+        raise QueryError("the statement is nested too deeply", Span(start, start + 1)) from None
+
+
+def _apply(program: Program, statement: Statement) -> None:
     match statement:
         case CreateStream():
             program.catalog.define(_stream(program, statement), statement.name.span)

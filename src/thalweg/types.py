@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 from sqlglot import exp
 
-from thalweg.errors import QueryError, Span
+from thalweg.errors import QueryError, Span, shortened
 
 MAX_PRECISION = 38
 
@@ -174,28 +174,24 @@ def type_from_syntax(node: exp.Expr, span: Span | None) -> Type:
         return _SIMPLE[kind]
     if kind == exp.DType.DECIMAL:
         texts = [parameter.this.name for parameter in node.expressions]
-        if len(texts) > 2 or not all(text.isdigit() for text in texts):
+        if len(texts) > 2 or not all(text.isdecimal() for text in texts):
             raise QueryError(
                 "DECIMAL takes a precision and a scale", span, hint="write DECIMAL(10,2)"
             )
-        parameters = [int(text) for text in texts]
+        # Three digits are out of range already; thousands Python would refuse to read.
+        parameters = [int(text) if len(text) <= 3 else MAX_PRECISION + 1 for text in texts]
         precision, scale = (*parameters, *(10, 0)[len(parameters) :])
         if not 1 <= precision <= MAX_PRECISION or not 0 <= scale <= precision:
             raise QueryError(
-                f"DECIMAL({precision},{scale}) is out of range",
+                f"DECIMAL({','.join(map(shortened, texts))}) is out of range",
                 span,
                 detail="The precision is 1 to 38 digits and the scale at most the precision.",
             )
         return decimal(precision, scale)
     if kind == exp.DType.ARRAY and len(node.expressions) == 1:
         return array(type_from_syntax(node.expressions[0], span))
-    if kind == exp.DType.STRUCT:
-        return struct(
-            *(
-                Field(part.name, type_from_syntax(part.args["kind"], span))
-                for part in node.expressions
-            )
-        )
+    if kind == exp.DType.STRUCT and node.expressions:
+        return _struct_from_syntax(node, span)
     interval = kind if isinstance(kind, exp.Interval) else node
     if isinstance(interval, exp.Interval) or kind == exp.DType.INTERVAL:
         unit = interval.args.get("unit")
@@ -212,6 +208,33 @@ def type_from_syntax(node: exp.Expr, span: Span | None) -> Type:
     raise QueryError(
         f"type {name} is not supported", span, detail=f"Types are: {KNOWN_TYPES}.", hint=hint
     )
+
+
+def _struct_from_syntax(node: exp.Expr, span: Span | None) -> Type:
+    fields = []
+    for part in node.expressions:
+        if not isinstance(part, exp.ColumnDef) or part.args.get("kind") is None:
+            raise QueryError(
+                "a field of STRUCT needs a name and a type", span, hint="write STRUCT<a: INT>"
+            )
+        fields.append(Field(part.name, type_from_syntax(part.args["kind"], span)))
+    found = struct(*fields)
+    refuse_repeated_fields(found, span)
+    return found
+
+
+def refuse_repeated_fields(type_: Type, span: Span | None = None) -> None:
+    """A field that stands in a struct twice could not be told apart; case does not count."""
+    match type_:
+        case ArrayType(element=element):
+            refuse_repeated_fields(element, span)
+        case StructType(fields=fields):
+            seen: set[str] = set()
+            for part in fields:
+                if part.name.lower() in seen:
+                    raise QueryError(f'field "{part.name}" is in the struct twice', span)
+                seen.add(part.name.lower())
+                refuse_repeated_fields(part.type, span)
 
 
 def to_arrow(type_: Type) -> pa.DataType:

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 from fractions import Fraction
 
 from thalweg.errors import QueryError, Span, did_you_mean
+
+# Longer numbers are no lengths of time; Python takes its time over 1e999999999.
+_LONGEST_NUMBER = 30
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)")
+
+
+def exact_number(text: str) -> Fraction | None:
+    """A number of at most 30 characters, written without an exponent; else None."""
+    if len(text) > _LONGEST_NUMBER or not _NUMBER.fullmatch(text):
+        return None
+    return Fraction(text)
 
 
 class Unit(Enum):

@@ -7,6 +7,7 @@ text compares by code point; arrays and structs compare part by part.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 _NULL = (0,)
@@ -22,6 +23,17 @@ def sort_key(value: Any) -> tuple[Any, ...]:
     if isinstance(value, tuple):
         return (1, tuple(map(sort_key, value)))
     return (1, value)
+
+
+def shown_key(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The identity of a row as it is shown: as `row_key`, but 0.0 is not -0.0."""
+    return tuple(map(_shown, row))
+
+
+def _shown(value: Any) -> tuple[Any, ...]:
+    if isinstance(value, float) and value == 0:
+        return (1, False, value, math.copysign(1, value))
+    return (1, shown_key(value)) if isinstance(value, tuple) else sort_key(value)
 
 
 def row_key(row: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -22,7 +22,8 @@ from thalweg.errors import SourceText
 from thalweg.plan.nodes import Plan
 from thalweg.program import Program, bind_script, load_python
 from thalweg.reference import Inputs, Reference
-from thalweg.run import RunReport, read_inputs
+from thalweg.report import RunReport
+from thalweg.run import read_inputs
 from thalweg.settings import Settings
 
 from .case import Case

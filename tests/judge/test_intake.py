@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from thalweg.run import RunReport, StreamCounts, read_inputs
+from thalweg.report import RunReport, StreamCounts
+from thalweg.run import read_inputs
 
 from .court import Judge, bound, filled_in, needs_data
 from .queries import CASES

@@ -14,7 +14,7 @@ from thalweg.testing.compare import differences
 from thalweg.testing.engines import reference, rewritten
 from thalweg.testing.feeds import inputs_of
 from thalweg.testing.strategies import Case, cases, random_case
-from thalweg.values import row_key
+from thalweg.values import shown_key
 
 # In parts, so that several cores can share them.
 PARTS = 8
@@ -83,7 +83,7 @@ def check_net(changes: list[Change]) -> None:
     """Equal + and - of one instant never meet."""
     signs: dict[tuple[object, ...], set[str]] = {}
     for change in changes:
-        signs.setdefault((change.time, row_key(change.values)), set()).add(change.sign)
+        signs.setdefault((change.time, shown_key(change.values)), set()).add(change.sign)
     # spec: streamon 9.4
     assert all(len(s) == 1 for s in signs.values()), "outputs are net per instant"
 
@@ -103,6 +103,6 @@ def check_every_instant(
             bag.clear()
         while waiting and waiting[0].time <= now:
             change = waiting.popleft()
-            bag[row_key(change.values)] += 1 if change.sign == "+" else -1
+            bag[shown_key(change.values)] += 1 if change.sign == "+" else -1
         assert min(bag.values(), default=0) >= 0, "only what is there can leave"
-        assert +bag == Counter(row_key(values) for values in run.answer_at(plan, now)), now
+        assert +bag == Counter(shown_key(values) for values in run.answer_at(plan, now)), now

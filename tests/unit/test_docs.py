@@ -21,7 +21,8 @@ from thalweg.errors import SourceText
 from thalweg.optimize.rules import optimized
 from thalweg.program import bind_script
 from thalweg.reference import Reference
-from thalweg.run import RunReport, read_inputs
+from thalweg.report import RunReport
+from thalweg.run import read_inputs
 from thalweg.settings import Settings
 from thalweg.testing.compare import differences
 from thalweg.testing.engines import ENGINES

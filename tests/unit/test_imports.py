@@ -32,26 +32,36 @@ ALLOWED = {
     "bags": {"plan"},
     "connectors": {"catalog", "cql"},
     "sources": {"catalog", "coercion", "connectors", "functions"},
-    "intake": {"catalog", "functions", "kernels", "operators", "sources", "vector"},
+    "intake": {"catalog", "dataflow", "functions", "kernels", "operators", "plan", "segments"}
+    | {"sources", "vector"},
     "reference": RUNNING | {"bags", "functions", "plan"},
     "vector": {"evaluate", "kernels", "plan"},
     "kernels": set(),
     "operators": {"answers", "bags", "evaluate", "functions", "kernels", "plan", "reference"}
     | {"vector"},
-    "dataflow": {"answers", "evaluate", "operators", "plan", "reference", "vector"},
+    "dataflow": {"evaluate", "operators", "plan", "reference", "vector"},
+    "segments": {"operators", "vector"},
+    "control": {"segments"},
+    "work": {"catalog", "dataflow", "intake", "plan", "program", "sources"},
+    "shard": {"control", "dataflow", "intake", "operators", "segments", "work"},
+    "outlet": {"answers", "control", "intake", "operators", "segments", "shard", "vector", "work"},
     "local": {"answers", "catalog", "dataflow", "evaluate", "intake", "operators", "plan"}
     | {"reference", "vector"},
-    "sinks": {"answers", "catalog", "connectors", "functions"},
+    "sinks": {"answers", "catalog", "connectors", "functions", "operators", "vector"},
     "program": LANGUAGE | {"connectors", "evaluate", "sources", "sinks"},
     "outputs": {"catalog", "connectors", "program", "sinks", "sources"},
-    "run": {"answers", "catalog", "evaluate", "intake", "outputs", "program", "reference"}
-    | {"sinks", "sources"},
+    "deliver": {"answers", "catalog", "outputs", "sinks"},
+    "report": {"catalog", "outputs", "sinks", "sources"},
+    "run": {"answers", "catalog", "deliver", "evaluate", "intake", "outputs", "program"}
+    | {"reference", "report", "sources"},
+    "job": {"answers", "catalog", "control", "dataflow", "deliver", "intake", "optimize", "outlet"}
+    | {"outputs", "plan", "program", "report", "run", "segments", "shard", "sources", "work"},
     "demo": {"answers", "bags", "catalog", "functions", "plan", "program", "reference"}
-    | {"run", "sinks"},
+    | {"report", "run", "sinks"},
     "testing": LANGUAGE
     | RUNNING
     | {"explain", "local", "optimize", "program", "reference", "sinks", "sources"},
-    "cli": {"catalog", "cql", "demo", "explain", "program", "run", "testing"},
+    "cli": {"catalog", "cql", "demo", "explain", "job", "program", "report", "run", "testing"},
 }
 
 

@@ -29,6 +29,10 @@ def of(query: str) -> str:
         ("SELECT a FROM S [TUMBLE 4]", "SELECT a FROM S [RANGE 4 SLIDE 4]"),
         ("SELECT a FROM S", "SELECT ISTREAM(a) FROM S [ROWS UNBOUNDED]"),
         (
+            "SELECT a = 1 OR (b = 2 OR a = 3) AS x FROM S [NOW]",
+            "SELECT (3 = a OR a = 1) OR b = 2 AS x FROM S [NOW]",
+        ),
+        (
             "SELECT S.a FROM S [NOW], R [NOW] WHERE S.a = R.a",
             "SELECT S.a FROM S [NOW] JOIN R [NOW] ON R.a = S.a",
         ),
@@ -47,6 +51,8 @@ def test_same_computation_same_signature(left: str, right: str) -> None:
         ("SELECT a FROM S WHERE a > 1", "SELECT a FROM S WHERE a > 2"),
         ("SELECT a FROM S WHERE a > 1", "SELECT a FROM S WHERE a < 1"),
         ("SELECT a - b FROM S", "SELECT b - a FROM S"),
+        ("SELECT (a + b) + 1 FROM S", "SELECT a + (b + 1) FROM S"),
+        ("SELECT S.a FROM S [NOW], R [NOW]", "SELECT S.a FROM R [NOW], S [NOW]"),
         ("SELECT a FROM S [NOW]", "SELECT ISTREAM(a) FROM S [NOW]"),
         ("SELECT a FROM S WHERE s = '1'", "SELECT a FROM S WHERE s = '2'"),
         ("SELECT a FROM S WHERE b = 1", "SELECT a FROM S WHERE b = 1 AND TRUE AND a = 1"),

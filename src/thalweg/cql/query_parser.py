@@ -18,6 +18,7 @@ from thalweg.cql.operator_parser import OperatorParser
 from thalweg.cql.statements import Name
 from thalweg.cql.syntax_errors import Problem, token_span
 from thalweg.cql.windows import (
+    MOST_ROWS,
     Length,
     RangeSpec,
     RowsSpec,
@@ -25,8 +26,8 @@ from thalweg.cql.windows import (
     UnboundedSpec,
     WindowSpec,
 )
-from thalweg.errors import QueryError, Span, did_you_mean
-from thalweg.units import is_unit_word, nanoseconds
+from thalweg.errors import QueryError, Span, did_you_mean, shortened
+from thalweg.units import exact_number, is_unit_word, nanoseconds
 
 STREAM_OPERATORS = ("ISTREAM", "DSTREAM", "RSTREAM")
 WINDOW_WORDS = ("RANGE", "ROWS", "NOW", "UNBOUNDED", "TUMBLE", "HOP", "PARTITION")
@@ -46,6 +47,9 @@ _NO_ALIAS = (
 # Calls whose arguments are not a plain list keep the library's own parsers.
 _SPECIAL_CALLS = ("CAST", "EXTRACT", "OVERLAY", "POSITION", "SUBSTRING", "TRIM", "TRY_CAST")
 
+# The library tries a type in several ways at each level, and the time adds up.
+_DEEPEST_TYPE = 50
+
 
 class QueryParser(OperatorParser):
     """Parses queries.
@@ -54,6 +58,7 @@ class QueryParser(OperatorParser):
     name as written, and `thalweg.functions` gives it a meaning.
     """
 
+    _types_open = 0
     STRICT_CAST = True
     ARRAY_CONSTRUCTORS: ClassVar[dict[str, Any]] = {}
     FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {}
@@ -68,6 +73,16 @@ class QueryParser(OperatorParser):
         TokenType.FALSE: lambda self, token: self.expression(exp.Boolean(this=False), token),
         TokenType.HEX_STRING: lambda self, token: self._bytes(token),
     }
+    # Without the arrows into JSON that other dialects have.
+    COLUMN_OPERATORS: ClassVar[dict[TokenType, Any]] = {
+        kind: SparkParser.COLUMN_OPERATORS[kind] for kind in (TokenType.DOT, TokenType.DCOLON)
+    }
+    LAMBDAS: ClassVar[dict[TokenType, Callable[..., Any]]] = {
+        TokenType.ARROW: SparkParser.LAMBDAS[TokenType.ARROW],
+        TokenType.FARROW: lambda self, names: self._refuse(
+            "arguments cannot be named", token=self._prev, hint="give them in their order"
+        ),
+    }
     NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
         "CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"]
     }
@@ -80,24 +95,27 @@ class QueryParser(OperatorParser):
             query = self._query()
             query.set("with_", tables)
             return query
-        operator = self._stream_operator_around()
-        if operator:
-            self._expect(TokenType.L_PAREN, "(")
-            inner = self._query()
-            self._expect(TokenType.R_PAREN, ")")
-            wrapped = exp.Subquery(this=inner)
-            wrapped.set("stream_operator", operator)
-            wrapped.update_positions(start)
-            return wrapped
         if self._match(TokenType.MERGE):
             merged: exp.Expr = self._merge(start)
             return merged
-        parsed = self._parse_select(nested=True)
+        if self._stream_operator_around():
+            parsed = self._parse_set_operations(self._streamed())
+        else:
+            parsed = self._parse_select(nested=True)
         if isinstance(parsed, exp.Subquery):
             parsed = self._parse_query_modifiers(self._parse_set_operations(parsed))
         if not isinstance(parsed, exp.Query):
             self._refuse("a query is missing", token=start, hint="write SELECT …")
         return parsed
+
+    def _parse_types(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        if self._types_open == _DEEPEST_TYPE:
+            self._refuse("the type is nested too deeply")
+        self._types_open += 1
+        try:
+            return super()._parse_types(*args, **kwargs)
+        finally:
+            self._types_open -= 1
 
     def _bytes(self, token: Token) -> exp.Expr:
         if self.sql[token.start] == "0":
@@ -122,17 +140,54 @@ class QueryParser(OperatorParser):
     def _starts_query(self) -> bool:
         return (
             self._curr.token_type in (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN)
-            or self._stream_operator_around(advance=False) is not None
+            or self._stream_operator_around()
         )
 
-    def _stream_operator_around(self, advance: bool = True) -> str | None:
-        """ISTREAM and the like in front of a parenthesised query."""
-        word = self._word()
-        if word in STREAM_OPERATORS and self._next.token_type == TokenType.L_PAREN:
-            if advance:
-                self._advance()
-            return word
-        return None
+    def _stream_operator_around(self) -> bool:
+        """Whether ISTREAM and the like stand here in front of a parenthesis."""
+        return self._word() in STREAM_OPERATORS and self._next.token_type == TokenType.L_PAREN
+
+    def _streamed(self) -> exp.Subquery:
+        """`ISTREAM(query)`."""
+        start = self._curr
+        self._advance()
+        self._expect(TokenType.L_PAREN, "(")
+        streamed = exp.Subquery(this=self._query())
+        self._expect(TokenType.R_PAREN, ")")
+        streamed.set("stream_operator", start.text.upper())
+        streamed.update_positions(start)
+        return streamed
+
+    def _at_streamed_query(self) -> bool:
+        """Whether `ISTREAM(SELECT …` stands here, and not a function of that name."""
+        if not self._stream_operator_around():
+            return False
+        inside = (token for token in self._tokens[self._index + 1 :])
+        first = next((t for t in inside if t.token_type != TokenType.L_PAREN), None)
+        return first is not None and (
+            first.token_type in (TokenType.SELECT, TokenType.WITH)
+            or first.text.upper() in STREAM_OPERATORS
+        )
+
+    def _parse_select_query(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        """A query, also ISTREAM(…) around one, in FROM with a window and a name."""
+        if not self._at_streamed_query():
+            return super()._parse_select_query(*args, **kwargs)
+        streamed = self._streamed()
+        if kwargs.get("parse_subquery_alias", True):
+            if self._at_window():
+                streamed.set("window", self._window())
+            streamed.set("alias", self._parse_table_alias())
+        if not kwargs.get("parse_set_operation", True) or kwargs.get("table"):
+            return streamed
+        return self._parse_set_operations(streamed)
+
+    def _parse_statement(self) -> exp.Expr | None:
+        """What stands in the parentheses of WITH."""
+        if self._at_streamed_query():
+            query: exp.Expr | None = self._parse_query_modifiers(self._parse_select())
+            return query
+        return super()._parse_statement()
 
     def _name(self, what: str) -> Name:
         token = self._curr
@@ -250,12 +305,16 @@ class QueryParser(OperatorParser):
 
     def _row_count(self) -> int:
         token = self._curr
-        if not self._match(TokenType.NUMBER) or not token.text.isdigit() or int(token.text) < 1:
+        rows = exact_number(token.text) if self._match(TokenType.NUMBER) else None
+        if rows is None or not 1 <= rows <= MOST_ROWS or not token.text.isdecimal():
             self._refuse(
-                "the number of rows must be a positive integer", token=token, hint="write [ROWS 10]"
+                "the number of rows must be a positive integer",
+                token=token,
+                detail=f"It is at most {MOST_ROWS:,}." if rows and rows > MOST_ROWS else None,
+                hint="write [ROWS 10]",
             )
         self._match_texts(("ROW", "ROWS"))
-        return int(token.text)
+        return int(rows)
 
     def _length(self) -> Length:
         """`10 SECONDS`, `1 MINUTE 30 SECONDS`, `INTERVAL '10' SECOND`, or a bare number."""
@@ -268,10 +327,9 @@ class QueryParser(OperatorParser):
             self._advance()
             token = self._prev
             text, _, tail = token.text.strip().partition(" ")
-            try:
-                amount = Fraction(text)
-            except (ValueError, ZeroDivisionError):
-                self._refuse(f'"{token.text}" is not a length of time', token=token)
+            amount = exact_number(text)
+            if amount is None:
+                self._refuse(f'"{shortened(token.text)}" is not a length of time', token=token)
             unit_token = token
             if tail:
                 unit = tail.strip()

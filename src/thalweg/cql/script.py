@@ -14,7 +14,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from thalweg.cql.dialect import Cql
 from thalweg.cql.statement_parser import CqlParser
 from thalweg.cql.statements import Statement
-from thalweg.cql.syntax_errors import Problem
+from thalweg.cql.syntax_errors import Problem, token_span
 from thalweg.errors import QueryError, SourceText, Span
 
 # A script is written by people; what is larger is a data file given by mistake.
@@ -140,7 +140,7 @@ def _parse(source: SourceText, tokens: list[Token], method: Callable[[CqlParser]
     parser = CqlParser(error_level=ErrorLevel.IMMEDIATE, dialect=Cql())
     whole = Span(tokens[0].start, tokens[-1].end + 1)
     try:
-        [parsed] = parser._parse(method, tokens, source.text)  # type: ignore[arg-type]
+        parsed = parser._parse(method, tokens, source.text)  # type: ignore[arg-type]
     except Problem as problem:
         raise problem.error.inside(source, whole) from None
     except QueryError as error:
@@ -149,4 +149,14 @@ def _parse(source: SourceText, tokens: list[Token], method: Callable[[CqlParser]
         raise QueryError(
             "the statement is nested too deeply", Span(whole.start, whole.start + 1), source=source
         ) from None
-    return parsed  # type: ignore[return-value]
+    except (AttributeError, IndexError, TypeError, ValueError) as error:
+        # The library stumbles over some mistakes instead of refusing them.
+        place = token_span(parser._curr or parser._prev or tokens[0])
+        raise QueryError("this cannot be parsed", place, source=source) from error
+    if not parsed:  # the library takes ELSE for the end of a block
+        raise QueryError(
+            f'a statement cannot start with "{tokens[0].text}"',
+            token_span(tokens[0]),
+            source=source,
+        )
+    return parsed[0]  # type: ignore[return-value]

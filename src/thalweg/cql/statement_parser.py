@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 from typing import Any
 
 from sqlglot.tokenizer_core import Token, TokenType
@@ -27,8 +26,9 @@ from thalweg.cql.statements import (
 )
 from thalweg.cql.syntax_errors import Problem, token_span, unknown_type
 from thalweg.cql.windows import Length
-from thalweg.errors import QueryError, Span, did_you_mean
+from thalweg.errors import QueryError, Span, did_you_mean, shortened
 from thalweg.types import Type, type_from_syntax
+from thalweg.units import exact_number
 
 _STAGES = ("BOUND", "LOGICAL")
 CREATABLE = ("STREAM", "TABLE", "QUERY", "VIEW", "SINK", "FUNCTION", "AGGREGATE")
@@ -263,7 +263,9 @@ class CqlParser(QueryParser):
         negative = self._match(TokenType.DASH)
         token = self._curr
         if self._match(TokenType.NUMBER):
-            number = Fraction(token.text)
+            number = exact_number(token.text)
+            if number is None:
+                self._refuse(f'"{shortened(token.text)}" is too long a number', token=token)
             value = int(number) if number.denominator == 1 else float(number)
             return -value if negative else value
         if negative or not token:

@@ -22,13 +22,25 @@ class Problem(ParseError):
 
 
 def span_of(node: exp.Expr) -> Span | None:
-    """The stretch of text that a syntax node covers, from the tokens below it."""
+    """The stretch of text that a syntax node covers, from the tokens below it.
+
+    A node remembers its span, or asking every node of a deep tree would walk
+    through the same leaves again and again.
+    """
     found: Span | None = None
-    for part in node.walk():
-        meta = part.meta
-        if meta.get("start") is not None:
-            own = Span(meta["start"], meta["end"] + 1)
+    todo = [node]
+    while todo:
+        part = todo.pop()
+        meta = part._meta or {}
+        own: Span | None = meta.get("span")
+        if own is None:
+            todo.extend(part.iter_expressions())
+            if meta.get("start") is not None:
+                own = Span(meta["start"], meta["end"] + 1)
+        if own is not None:
             found = own if found is None else found | own
+    if found is not None:
+        node.meta["span"] = found
     return found
 
 

@@ -11,6 +11,9 @@ from thalweg.units import Unit, describe
 # Instants are 64-bit numbers of ticks; a window must leave room for them to move.
 LONGEST_TICKS = 2**62
 
+# Rows are counted in 64 bits.
+MOST_ROWS = 2**63 - 1
+
 
 @dataclass(frozen=True, slots=True)
 class Length:

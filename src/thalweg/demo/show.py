@@ -25,7 +25,8 @@ from thalweg.functions.cast import to_text
 from thalweg.plan.nodes import Top
 from thalweg.program import Program, bind_script, load_python
 from thalweg.reference import Reference
-from thalweg.run import RunReport, read_inputs
+from thalweg.report import RunReport
+from thalweg.run import read_inputs
 from thalweg.sinks.console import instant_text
 
 _LATEST = 4

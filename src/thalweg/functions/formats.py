@@ -100,8 +100,8 @@ def _grouped(digits: str, size: int) -> str:
 # printf
 
 _SPECIFIER = re.compile(
-    r"%(?:(?P<index>\d+)\$|(?P<again><))?(?P<flags>[-#+ 0,(]*)(?P<width>[1-9]\d*)?"
-    r"(?:\.(?P<precision>\d+))?(?P<conversion>[a-zA-Z%])"
+    r"%(?:(?P<index>\d{1,10})\$|(?P<again><))?(?P<flags>[-#+ 0,(]*)(?P<width>[1-9]\d{0,9})?"
+    r"(?:\.(?P<precision>\d{1,10}))?(?P<conversion>[a-zA-Z%])"
 )
 _CONVERSIONS = "bBcCdeEfnosSxX%"
 

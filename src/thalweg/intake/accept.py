@@ -45,7 +45,15 @@ class Accepting:
 
     def __post_init__(self) -> None:
         self._tick = min(self.finest, self.stream.tick, key=lambda unit: unit.value)
-        self._ticks = self._tick.ticks_per(self.stream.tick)
+        self.ticks = self._tick.ticks_per(self.stream.tick)
+
+    def judge(self, row: Accepted | Reject) -> None:
+        """Take the next row of a source whose event time is one of the stream's columns."""
+        assert self.stream.time_column is not None, "no time comes beside the columns"
+        if isinstance(row, Reject):
+            self.refuse(row)
+        else:
+            self.take(row, row.values[self.stream.time_column])
 
     def take(self, row: Accepted, time: int | None) -> None:
         """Accept the row, or put it aside."""
@@ -53,7 +61,7 @@ class Accepting:
         if time is None:
             self._reject(row, "the event time is NULL")
             return
-        if not FIRST_INSTANT <= time * self._ticks <= LAST_INSTANT:
+        if not FIRST_INSTANT <= time * self.ticks <= LAST_INSTANT:
             self._reject(row, self._beyond(time))
             return
         if self.largest is not None and time < self.largest - self.stream.slack:
@@ -89,8 +97,5 @@ def accept(
     assert stream.time_column is not None, f"{stream.name} gets its times beside the columns"
     state = Accepting(stream, finest)
     for row in rows:
-        if isinstance(row, Reject):
-            state.refuse(row)
-        else:
-            state.take(row, row.values[stream.time_column])
+        state.judge(row)
     return state

@@ -6,7 +6,7 @@ Whenever a row has come or gone, the aggregate is computed by its definition.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,6 +24,8 @@ Define = Callable[[AggregateCall, list[tuple[Any, ...]]], Any]
 
 
 class DefinedAggregateRun:
+    STATE: ClassVar[tuple[str, ...]] = ("_groups", "_bags", "_sizes", "_shown")
+
     def __init__(
         self, plan: Aggregate, compiler: VectorCompiler, define: Define, always_there: bool
     ) -> None:

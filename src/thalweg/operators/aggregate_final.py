@@ -7,6 +7,8 @@ cumulative sum. The first total is the number of rows inside.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from thalweg.kernels.slots import grown
@@ -18,6 +20,8 @@ from thalweg.plan.nodes import Aggregate
 
 
 class FinalAggregateRun:
+    STATE: ClassVar[tuple[str, ...]] = ("_groups", "_totals")
+
     def __init__(self, plan: Aggregate, sums: Sums, always_there: bool) -> None:
         self._plan = plan
         self._sums = sums

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from thalweg.kernels.slots import SlotTable, first_of_slots, totals_of_slots
@@ -17,6 +19,8 @@ from thalweg.vector.evaluate import VectorCompiler
 
 class PartialAggregateRun:
     """With `adds_up`, one row for all that have the same group, start and end."""
+
+    STATE: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self, plan: Aggregate, sums: Sums, schema: Schema, compiler: VectorCompiler, adds_up: bool

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from thalweg.answers import Change
 from thalweg.operators.base import Moment
 from thalweg.operators.calendar import Calendar, Events, all_events
-from thalweg.operators.counts import CountedRows, net_change
+from thalweg.operators.counts import CountedRows
 from thalweg.operators.delta import Delta, Times, nothing
 from thalweg.types import Schema
 from thalweg.vector.column import Columns, rows_of, taken
@@ -25,6 +26,11 @@ class Records:
 
     def __len__(self) -> int:
         return len(self.time)
+
+    @property
+    def count(self) -> int:
+        """How many records they are, copy by copy."""
+        return int(np.abs(self.weight).sum())
 
     def in_order(self) -> Records:
         """One record per copy, by time; what goes before what comes."""
@@ -56,6 +62,8 @@ def no_records(schema: Schema) -> Records:
 class RelationAnswerRun:
     """The net changes of a relation."""
 
+    STATE: ClassVar[tuple[str, ...]] = ("_rows",)
+
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
         self._rows = CountedRows(schema, 1, by_form=True)
@@ -67,12 +75,14 @@ class RelationAnswerRun:
         if steps is None:
             self.records = no_records(self._schema)
         else:
-            self.records = Records(steps.columns, steps.time, net_change(steps, self._schema))
+            self.records = Records(steps.columns, steps.time, steps.after - steps.before)
         return inputs[0]
 
 
 class StreamAnswerRun:
     """The elements of a stream."""
+
+    STATE: ClassVar[tuple[str, ...]] = ("_waiting",)
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, ClassVar, Protocol
 
 from thalweg.operators.delta import Delta
 
@@ -26,6 +26,20 @@ class Moment:
 
 
 class Operator(Protocol):
+    """`STATE` names the attributes that pass from one batch to the next; everything else
+    follows from the plan."""
+
+    STATE: ClassVar[tuple[str, ...]]
+
     def step(self, inputs: tuple[Delta, ...], moment: Moment) -> Delta:
         """The changes that follow from those of the inputs and from the passing of time."""
         ...
+
+
+def snapshot(operator: Operator) -> tuple[Any, ...]:
+    return tuple(getattr(operator, name) for name in operator.STATE)
+
+
+def restore(operator: Operator, state: tuple[Any, ...]) -> None:
+    for name, value in zip(operator.STATE, state, strict=True):
+        setattr(operator, name, value)

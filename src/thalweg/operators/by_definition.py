@@ -12,7 +12,7 @@ from bisect import bisect_left, insort
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -90,6 +90,8 @@ class ByDefinitionRun:
     position; another operator of this kind looks there.
     """
 
+    STATE: ClassVar[tuple[str, ...]] = ("kept", "_done", "_before", "_given")
+
     def __init__(
         self,
         plan: Plan,
@@ -127,6 +129,16 @@ class ByDefinitionRun:
             result = self._net_changes(run, moment.frontier)
         self._forget(moment.frontier)
         return result
+
+    @property
+    def kept(self) -> list[list[Element]]:
+        """The elements of all leaves."""
+        return [leaf.elements for leaf in self._leaves]
+
+    @kept.setter
+    def kept(self, elements: list[list[Element]]) -> None:
+        for leaf, own in zip(self._leaves, elements, strict=True):
+            leaf.elements = own
 
     def _keep(self, leaf: Leaf, delta: Delta, source: ByDefinitionRun | None) -> None:
         if not len(delta):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from thalweg.operators.base import Moment
 from thalweg.operators.counts import Combine, CountedRows, as_relation, as_stream
 from thalweg.operators.delta import Delta
@@ -14,6 +16,8 @@ class CountedRun:
 
     The joins show each row in its own form, the others show 0.0 for -0.0.
     """
+
+    STATE: ClassVar[tuple[str, ...]] = ("_rows",)
 
     def __init__(self, schema: Schema, inputs: int, combine: Combine, by_form: bool) -> None:
         self._schema = schema
@@ -33,6 +37,8 @@ class CountedRun:
 class StreamOperatorRun:
     """ISTREAM and DSTREAM."""
 
+    STATE: ClassVar[tuple[str, ...]] = ("_rows",)
+
     def __init__(self, schema: Schema, entering: bool) -> None:
         self._schema = schema
         self._rows = CountedRows(schema, 1, by_form=True)
@@ -46,6 +52,8 @@ class StreamOperatorRun:
 
 class EnteringRun:
     """ISTREAM of rows that say themselves when they enter."""
+
+    STATE: ClassVar[tuple[str, ...]] = ()
 
     def step(self, inputs: tuple[Delta, ...], moment: Moment) -> Delta:
         (delta,) = inputs

@@ -21,7 +21,7 @@ from thalweg.kernels.slots import SlotTable, grown
 from thalweg.operators.calendar import Calendar, Events
 from thalweg.operators.delta import FOREVER, Delta, Times, nothing
 from thalweg.operators.identity import Identity
-from thalweg.types import DOUBLE, FLOAT, ArrayType, Schema, StructType, Type
+from thalweg.types import Schema
 from thalweg.vector.column import Columns, taken
 
 # From the counts in each input (one array per input) to the count in the output.
@@ -147,38 +147,7 @@ def as_stream(steps: Steps | None, schema: Schema, entering: bool) -> Delta:
     """What entered the output at each instant, or what left it."""
     if steps is None:
         return nothing(schema)
-    change = net_change(steps, schema)
-    if not entering:
-        change = -change
+    change = steps.after - steps.before if entering else steps.before - steps.after
     rows = np.flatnonzero(change > 0)
     times = steps.time[rows]
     return Delta(taken(steps.columns, rows), times, times, change[rows])
-
-
-def net_change(steps: Steps, schema: Schema) -> Times:
-    """What was added of each row; where 0.0 comes and -0.0 goes, nothing was."""
-    change = steps.after - steps.before
-    types = tuple(field.type for field in schema)
-    if not any(map(has_floats, types)) or not len(change):
-        return change
-    words = Identity(types).words(steps.columns, len(change))
-    _, group = np.unique(np.column_stack((words, steps.time)), axis=0, return_inverse=True)
-    come = np.bincount(group, np.maximum(change, 0)).astype(np.int64)
-    gone = np.bincount(group, np.maximum(-change, 0)).astype(np.int64)
-    both = np.minimum(come, gone)
-    left = {True: both.copy(), False: both.copy()}
-    for row in np.flatnonzero(both[group]).tolist():
-        comes = bool(change[row] > 0)
-        cancelled = min(abs(int(change[row])), int(left[comes][group[row]]))
-        left[comes][group[row]] -= cancelled
-        change[row] -= cancelled if comes else -cancelled
-    return change
-
-
-def has_floats(type_: Type) -> bool:
-    match type_:
-        case ArrayType(element=element):
-            return has_floats(element)
-        case StructType(fields=fields):
-            return any(has_floats(field.type) for field in fields)
-    return type_ in (FLOAT, DOUBLE)

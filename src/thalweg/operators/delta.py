@@ -81,10 +81,10 @@ def combined(parts: Sequence[Delta], schema: Schema) -> Delta:
     )
 
 
-def later(times: Times, ticks: int) -> Times:
+def later(times: Times, ticks: int | Times) -> Times:
     """Instants moved by a number of ticks, FOREVER where that is beyond time."""
     moved = times + ticks
-    return np.where(moved < times, FOREVER, moved) if ticks >= 0 else moved
+    return np.where(moved < times, FOREVER, moved)
 
 
 def scaled(times: Times, scale: int) -> Times:

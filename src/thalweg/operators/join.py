@@ -14,6 +14,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from typing import ClassVar
 
 import numpy as np
 
@@ -74,6 +75,8 @@ class Partial:
 
 class JoinRun:
     """`needed` are the columns that somebody above reads; the others stay empty."""
+
+    STATE: ClassVar[tuple[str, ...]] = ("_stores",)
 
     def __init__(self, graph: JoinGraph, compiler: VectorCompiler, needed: frozenset[int]) -> None:
         self._graph = graph

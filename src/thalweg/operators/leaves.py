@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from thalweg.vector.column import from_values
 
 class StreamRun:
     """The rows of a source stream, with the columns that are read and in our tick."""
+
+    STATE: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, columns: tuple[int, ...], schema: Schema, scale: int) -> None:
         self._columns = columns
@@ -32,6 +34,8 @@ class StreamRun:
 class ReceivedRun:
     """What an exchange brought, as it was sent."""
 
+    STATE: ClassVar[tuple[str, ...]] = ()
+
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
 
@@ -41,6 +45,8 @@ class ReceivedRun:
 
 class TableRun:
     """A relation that is the same at every instant."""
+
+    STATE: ClassVar[tuple[str, ...]] = ("_rows",)
 
     def __init__(self, rows: list[tuple[Any, ...]], schema: Schema) -> None:
         self._rows: list[tuple[Any, ...]] | None = rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import ClassVar
 
 from thalweg.operators.base import Moment
 from thalweg.operators.delta import FOREVER, Delta, combined, scaled
@@ -12,6 +13,8 @@ from thalweg.vector.evaluate import VectorCompiler
 
 
 class FilterRun:
+    STATE: ClassVar[tuple[str, ...]] = ()
+
     def __init__(self, predicate: Expression, compiler: VectorCompiler) -> None:
         self._is_true = compiler.is_true(predicate)
 
@@ -21,6 +24,8 @@ class FilterRun:
 
 
 class ProjectRun:
+    STATE: ClassVar[tuple[str, ...]] = ()
+
     def __init__(
         self, outputs: tuple[Expression, ...], schema: Schema, compiler: VectorCompiler
     ) -> None:
@@ -37,6 +42,8 @@ class ProjectRun:
 class UnionRun:
     """All rows of both inputs."""
 
+    STATE: ClassVar[tuple[str, ...]] = ()
+
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
 
@@ -46,6 +53,8 @@ class UnionRun:
 
 class RescaleRun:
     """Another query's answer, in our finer tick; what begins beyond our time never comes."""
+
+    STATE: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, scale: int) -> None:
         self._scale = scale
@@ -61,6 +70,8 @@ class RescaleRun:
 
 class BeginRun:
     """A query's answer, which is empty before the first row of any of its streams."""
+
+    STATE: ClassVar[tuple[str, ...]] = ("_early",)
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import groupby
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from thalweg.vector.column import rows_of, taken
 
 
 class TopRun:
+    STATE: ClassVar[tuple[str, ...]] = ("_calendar", "_rows", "_shown")
+
     def __init__(self, plan: Top) -> None:
         self._plan = plan
         self._calendar = Calendar()

@@ -7,6 +7,8 @@ and position, and only up to the frontier.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from thalweg.kernels.slots import SlotTable
@@ -26,6 +28,8 @@ from thalweg.types import Schema
 
 class TimeWindowRun:
     """[RANGE], [RANGE … SLIDE], [NOW] and [UNBOUNDED]."""
+
+    STATE: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, window: Window) -> None:
         self._window = window
@@ -52,12 +56,13 @@ def lifetimes(window: Window, time: Times) -> tuple[Times, Times]:
 
 def _next_multiple(time: Times, step: int) -> Times:
     """The first multiple of the step after each instant."""
-    base = time // step * step
-    return np.where(time == FOREVER, FOREVER, later(base, step))
+    return np.where(time == FOREVER, FOREVER, later(time, step - time % step))
 
 
 class RowsWindowRun:
     """[ROWS n] and [PARTITION BY … ROWS n]."""
+
+    STATE: ClassVar[tuple[str, ...]] = ("_identity", "_slots", "_waiting", "_inside")
 
     def __init__(self, window: RowsWindow | PartitionWindow, schema: Schema) -> None:
         self._rows = window.rows

@@ -35,7 +35,7 @@ from thalweg.plan.nodes import Plan
 from thalweg.plan.refused import NOT_REPLAYABLE, not_replayable
 from thalweg.plan.scope import Scope
 from thalweg.settings import Settings
-from thalweg.types import BOOLEAN, INT, STRING, Type
+from thalweg.types import BOOLEAN, INT, STRING, Type, refuse_repeated_fields
 
 BindSubquery = Callable[[exp.Expr, Scope], Plan]
 
@@ -79,6 +79,7 @@ class CallBinder:
             zone = Literal(value=self.settings.timezone, type=STRING)
             arguments = (*arguments, zone)
         signature = function.resolve(name, arguments)
+        refuse_repeated_fields(signature.result)
         converted = tuple(
             self.converted(argument, type_)
             for argument, type_ in zip(arguments, signature.arguments, strict=True)

@@ -20,6 +20,7 @@ from thalweg.plan.expressions import (
     InSubquery,
     Literal,
     ScalarSubquery,
+    chained,
 )
 from thalweg.plan.literals import interval_value, number
 from thalweg.plan.nodes import Plan, Project
@@ -70,6 +71,15 @@ _BINARY: dict[type[exp.Expr], str] = {
 }
 
 
+def _chain(node: exp.Expr) -> list[exp.Expr]:
+    """The parts of `a AND b AND c`, or of an OR, as far as no parentheses set them apart."""
+    kind, parts = type(node), []
+    while type(node) is kind:
+        parts.append(node.expression)
+        node = node.this
+    return [node, *reversed(parts)]
+
+
 @dataclass
 class ExpressionBinder(CallBinder):
     """Binds the expressions of one clause of one SELECT."""
@@ -109,8 +119,8 @@ class ExpressionBinder(CallBinder):
 
     def _binary(self, symbol: str, node: exp.Expr) -> Expression:
         if symbol in ("and", "or"):
-            sides = (node.this, node.expression)
-            return self.call(symbol, [self.bind_test(side, symbol.upper()) for side in sides])
+            parts = [self.bind_test(part, symbol.upper()) for part in _chain(node)]
+            return chained(parts, lambda a, b: self.call(symbol, (a, b)))
         left, right = self.bind(node.this), self.bind(node.expression)
         if symbol in ("+", "-", "*", "/"):
             temporal = self._temporal(symbol, left, right)
@@ -216,10 +226,10 @@ class ExpressionBinder(CallBinder):
         query = node.args.get("query")
         if query is not None:
             return self._in_subquery(node.this, query)
-        if isinstance(node.this, exp.Tuple):
-            return self._tuple_in(node)
         if not node.expressions:
             raise QueryError("the list of IN is empty")
+        if isinstance(node.this, exp.Tuple):
+            return self._tuple_in(node)
         values = [self.bind(node.this), *(self.bind(choice) for choice in node.expressions)]
         if common_type_of(value.type for value in values) is None:
             raise QueryError(
@@ -232,18 +242,18 @@ class ExpressionBinder(CallBinder):
 
     def _tuple_in(self, node: exp.Expr) -> Expression:
         values = [self.bind(part) for part in node.this.expressions]
-        result: Expression | None = None
+        if not values:
+            raise QueryError("a list of no values cannot be compared", span_of(node))
+        equal: list[Expression] = []
         for choice in node.expressions:
             if not isinstance(choice, exp.Tuple) or len(choice.expressions) != len(values):
                 raise QueryError(f"a row of {len(values)} values is needed here", span_of(choice))
-            equal: Expression | None = None
-            for value, part in zip(values, choice.expressions, strict=True):
-                pair = self.call("=", (value, self.bind(part)))
-                equal = pair if equal is None else self.call("and", (equal, pair))
-            assert equal is not None, "a tuple has parts"
-            result = equal if result is None else self.call("or", (result, equal))
-        assert result is not None, "IN has choices"
-        return result
+            pairs = [
+                self.call("=", (value, self.bind(part)))
+                for value, part in zip(values, choice.expressions, strict=True)
+            ]
+            equal.append(chained(pairs, lambda a, b: self.call("and", (a, b))))
+        return chained(equal, lambda a, b: self.call("or", (a, b)))
 
     # Subqueries
 

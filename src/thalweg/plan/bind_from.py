@@ -198,7 +198,11 @@ class FromBinder:
         for key in ("pivots", "sample"):
             if node.args.get(key):
                 raise QueryError(f"{key.upper().rstrip('S')} is not supported", span_of(node))
-        if isinstance(node.this, exp.Table):
+        inside = node.this
+        if isinstance(inside, exp.Table) or (
+            isinstance(inside, exp.Subquery)
+            and any(inside.args.get(key) for key in ("alias", "window", "joins"))
+        ):
             return self._parenthesised(node)
         bare = node
         if node.args.get("alias") is not None or node.args.get("window") is not None:
@@ -212,7 +216,10 @@ class FromBinder:
         return self._windowed(plan, self.bare_unit, what, node, alias, name)
 
     def _parenthesised(self, node: exp.Subquery) -> Part:
-        """`FROM (S)` and `FROM (a JOIN b ON …)`, perhaps with a window and a name."""
+        """`FROM (S)` and `FROM (a JOIN b ON …)`, perhaps with a window and a name.
+
+        Also around a subquery that has a window, a name or joins of its own.
+        """
         part = self._source(node.this)
         alias, window = node.args.get("alias"), node.args.get("window")
         if alias is None and window is None:

@@ -16,11 +16,11 @@ from sqlglot import exp
 from thalweg.coercion import common_type
 from thalweg.cql.query_parser import STREAM_OPERATORS
 from thalweg.cql.syntax_errors import span_of
-from thalweg.errors import QueryError, QueryErrors, UsesBrokenName
+from thalweg.errors import QueryError, QueryErrors, UsesBrokenName, shortened
 from thalweg.plan.bind_expressions import ExpressionBinder
 from thalweg.plan.bind_from import FromBinder, renamed
 from thalweg.plan.bind_groups import GroupedOutput, check_approximate, grouped
-from thalweg.plan.expressions import Column, Expression, Literal
+from thalweg.plan.expressions import Column, Expression, Literal, conjunction
 from thalweg.plan.monotone import is_monotone
 from thalweg.plan.names import unique_names
 from thalweg.plan.nodes import (
@@ -65,6 +65,9 @@ _REFUSED_CLAUSES = {
     "limit_by": ("LIMIT BY", None),
 }
 
+# Digits of the number of a column; a select list is shorter than any script.
+_LONGEST_ORDINAL = 9
+
 
 @dataclass
 class QueryBinder(FromBinder):
@@ -86,15 +89,15 @@ class QueryBinder(FromBinder):
             return self._with(node, outer)
         if isinstance(node, exp.Subquery):
             operator = node.args.get("stream_operator")
-            plan = self._ordered_set(node, self.query(node.this, outer))
+            plan = self.query(node.this, outer)
             if operator:
                 if plan.is_stream:
                     raise QueryError(
                         f"{operator} needs a relation, and this is already a stream",
                         span_of(node),
                     )
-                plan = _STREAM_OPERATORS[operator](plan)
-            return plan
+                plan = _STREAM_OPERATORS[operator](plan, span=span_of(node))
+            return self._ordered_set(node, plan)
         if isinstance(node, exp.SetOperation):
             return self._ordered_set(node, self._set_operation(node, outer))
         if isinstance(node, exp.Select):
@@ -190,6 +193,7 @@ class QueryBinder(FromBinder):
         for clause, (name, hint) in _REFUSED_CLAUSES.items():
             if node.args.get(clause):
                 raise QueryError(f"{name} is not supported", span_of(node), hint=hint)
+        _refuse_special_groups(node)
         errors: list[QueryError] = []
         operator, distinct, items = _select_list(node)
         part = self._from(node, outer)
@@ -265,12 +269,11 @@ class QueryBinder(FromBinder):
         errors: list[QueryError],
     ) -> Expression | None:
         """A clause's condition, each part of a conjunction bound on its own."""
-        bound: Expression | None = None
+        bound: list[Expression] = []
         for part in _and_parts(node):
             with _collected(errors):
-                condition = binder.bind_condition(part, clause)
-                bound = condition if bound is None else binder.call("and", (bound, condition))
-        return bound
+                bound.append(binder.bind_condition(part, clause))
+        return conjunction(tuple(bound)) if bound else None
 
     def _finish(
         self,
@@ -367,19 +370,6 @@ class QueryBinder(FromBinder):
         outputs: list[tuple[Expression, str]],
         select: ExpressionBinder,
     ) -> Expression:
-        if isinstance(element, exp.Alias):
-            raise QueryError(
-                "naming a GROUP BY expression with AS is not available yet",
-                span_of(element),
-                detail="GSQL's epochs are part of the language; this version does not run them.",
-                hint="group over a window such as [TUMBLE 1 MINUTE]",
-            )
-        if isinstance(element, exp.GroupingSets | exp.Cube | exp.Rollup):
-            raise QueryError(
-                "GROUPING SETS, CUBE and ROLLUP are not supported",
-                span_of(element),
-                hint="write one query per grouping and join them with UNION ALL",
-            )
         ordinal = self._ordinal(element, len(outputs))
         if ordinal is not None:
             return outputs[ordinal][0]
@@ -405,12 +395,12 @@ class QueryBinder(FromBinder):
 
     def _ordinal(self, node: exp.Expr, width: int) -> int | None:
         """The position that a number in GROUP BY or ORDER BY stands for."""
-        if not (isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit()):
+        if not (isinstance(node, exp.Literal) and not node.is_string and node.name.isdecimal()):
             return None
-        position = int(node.name)
+        position = int(node.name) if len(node.name) <= _LONGEST_ORDINAL else 0
         if not 1 <= position <= width:
             raise QueryError(
-                f"there is no column number {position}",
+                f"there is no column number {shortened(node.name)}",
                 span_of(node),
                 detail=f"The select list has {width}.",
             )
@@ -437,9 +427,30 @@ class QueryBinder(FromBinder):
             bound = self.expressions(Scope()).bind(node)
         except QueryError:
             raise wrong from None
-        if not isinstance(bound, Literal) or not is_integral(bound.type) or bound.value < 0:
+        if not isinstance(bound, Literal) or not is_integral(bound.type):
+            raise wrong
+        if bound.value is None or bound.value < 0:
             raise wrong
         return int(bound.value)
+
+
+def _refuse_special_groups(node: exp.Select) -> None:
+    """Before anything else, for the select list may use what they would define."""
+    group = node.args.get("group")
+    for element in group.expressions if group is not None else ():
+        if isinstance(element, exp.Alias):
+            raise QueryError(
+                "naming a GROUP BY expression with AS is not available yet",
+                span_of(element),
+                detail="GSQL's epochs are part of the language; this version does not run them.",
+                hint="group over a window such as [TUMBLE 1 MINUTE]",
+            )
+        if isinstance(element, exp.GroupingSets | exp.Cube | exp.Rollup):
+            raise QueryError(
+                "GROUPING SETS, CUBE and ROLLUP are not supported",
+                span_of(element),
+                hint="write one query per grouping and join them with UNION ALL",
+            )
 
 
 def _belongs(column: ScopeColumn, qualifier: str) -> bool:
@@ -447,11 +458,17 @@ def _belongs(column: ScopeColumn, qualifier: str) -> bool:
 
 
 def _and_parts(node: exp.Expr) -> list[exp.Expr]:
-    if isinstance(node, exp.Paren) and isinstance(node.this, exp.And):
-        return _and_parts(node.this)
-    if isinstance(node, exp.And):
-        return [*_and_parts(node.this), *_and_parts(node.expression)]
-    return [node]
+    parts: list[exp.Expr] = []
+    todo = [node]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, exp.Paren) and isinstance(part.this, exp.And):
+            todo.append(part.this)
+        elif isinstance(part, exp.And):
+            todo += [part.expression, part.this]
+        else:
+            parts.append(part)
+    return parts
 
 
 def _order_without_limit(node: exp.Expr) -> QueryError:

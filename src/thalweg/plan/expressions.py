@@ -6,8 +6,9 @@ names and places in the script are carried along for people and do not count.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from thalweg.errors import Span
@@ -232,19 +233,38 @@ def outer_columns_used(plan: Plan) -> set[int]:
 
 def conjuncts(predicate: Expression) -> tuple[Expression, ...]:
     """The parts of a conjunction, flattened, in their order."""
-    if isinstance(predicate, Call) and predicate.function == "and":
-        return tuple(part for argument in predicate.arguments for part in conjuncts(argument))
-    return (predicate,)
+    found: list[Expression] = []
+    todo = [predicate]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, Call) and part.function == "and":
+            todo.extend(reversed(part.arguments))
+        else:
+            found.append(part)
+    return tuple(found)
 
 
 def conjunction(parts: tuple[Expression, ...]) -> Expression:
     """The parts joined by AND; TRUE if there are none."""
     if not parts:
         return Literal(value=True, type=BOOLEAN)
-    result = parts[0]
-    for part in parts[1:]:
-        result = Call(function="and", arguments=(result, part), type=BOOLEAN)
-    return result
+    return chained(
+        parts, lambda left, right: Call(function="and", arguments=(left, right), type=BOOLEAN)
+    )
+
+
+# A chain this long is a tree this deep; walks through a plan recur, and Python ends them.
+_LONGEST_CHAIN = 32
+
+
+def chained(
+    parts: Sequence[Expression], combine: Callable[[Expression, Expression], Expression]
+) -> Expression:
+    """The parts combined from left to right, as written; a long chain as a flat tree."""
+    if len(parts) > _LONGEST_CHAIN:
+        middle = len(parts) // 2
+        return combine(chained(parts[:middle], combine), chained(parts[middle:], combine))
+    return reduce(combine, parts)
 
 
 def moved(expression: Expression, by: int) -> Expression:

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from thalweg.errors import QueryError
+from thalweg.errors import QueryError, shortened
 from thalweg.plan.expressions import Literal
 from thalweg.types import (
     BIGINT,
@@ -21,7 +21,7 @@ from thalweg.types import (
     Type,
     decimal,
 )
-from thalweg.units import Unit, nanoseconds
+from thalweg.units import Unit, exact_number, nanoseconds
 
 _INT_RANGE = range(-(2**31), 2**31)
 _LONG_RANGE = range(-(2**63), 2**63)
@@ -33,21 +33,19 @@ def number(text: str) -> Literal:
     if "e" in plain:
         value = float(plain)
         if math.isinf(value):
-            raise QueryError(f"{text} is beyond the range of DOUBLE")
+            raise QueryError(f"{shortened(text)} is beyond the range of DOUBLE")
         return Literal(value=value, type=DOUBLE)
-    if "." not in plain:
-        whole = int(plain)
-        if whole in _INT_RANGE:
-            return Literal(value=whole, type=INT)
-        if whole in _LONG_RANGE:
-            return Literal(value=whole, type=BIGINT)
     exact = dec.Decimal(plain)
     _, digits, exponent = exact.as_tuple()
     assert isinstance(exponent, int), "a literal is finite"
     scale = max(0, -exponent)
     precision = max(len(digits), scale)
     if precision > MAX_PRECISION:
-        raise QueryError(f"{text} has more than {MAX_PRECISION} digits")
+        raise QueryError(f"{shortened(text)} has more than {MAX_PRECISION} digits")
+    if "." not in plain and int(exact) in _INT_RANGE:
+        return Literal(value=int(exact), type=INT)
+    if "." not in plain and int(exact) in _LONG_RANGE:
+        return Literal(value=int(exact), type=BIGINT)
     return Literal(value=exact, type=decimal(precision, scale))
 
 
@@ -64,37 +62,49 @@ def interval_value(node: exp.Expr) -> tuple[int, Type]:
     if isinstance(unit, exp.IntervalSpan):
         return _interval_range(text, unit.this.name.upper(), unit.expression.name.upper())
     word = unit.name.upper()
-    try:
-        amount = Fraction(text.strip())
-    except (ValueError, ZeroDivisionError):
-        raise QueryError(f"'{text}' is not a number of {word.lower()}") from None
+    amount = exact_number(text.strip())
+    if amount is None:
+        raise QueryError(f"'{shortened(text)}' is not a number of {word.lower()}")
     singular = word.removesuffix("S")
     if singular in _MONTHS:
         months = amount * _MONTHS[singular]
         if months.denominator != 1:
             raise QueryError(f"{text} {word.lower()} is not a whole number of months")
-        return int(months), YEAR_MONTH
+        return _within(int(months), _INT_RANGE), YEAR_MONTH
     micros = nanoseconds(amount, word) / 1000
-    return int(micros), DAYS if singular in ("DAY", "WEEK") else DAY_TIME
+    return _within(int(micros), _LONG_RANGE), DAYS if singular in ("DAY", "WEEK") else DAY_TIME
+
+
+def _within(value: int, allowed: range) -> int:
+    if value not in allowed:
+        raise QueryError("the interval is too long")
+    return value
 
 
 def _interval_range(text: str, first: str, last: str) -> tuple[int, Type]:
     """`'1-2' YEAR TO MONTH`, `'1 02:03:04.5' DAY TO SECOND` and the shorter forms."""
     sign = -1 if text.strip().startswith("-") else 1
     body = text.strip().lstrip("+-")
-    wrong = QueryError(f"'{text}' is not an interval of {first} TO {last}")
-    try:
-        if (first, last) == ("YEAR", "MONTH"):
-            years, months = body.split("-")
-            return sign * (int(years) * 12 + int(months)), YEAR_MONTH
-        units = ["DAY", "HOUR", "MINUTE", "SECOND"]
-        wanted = units[units.index(first) : units.index(last) + 1]
-        parts = body.replace(" ", ":", 1).split(":") if first == "DAY" else body.split(":")
-        if len(parts) != len(wanted):
+    wrong = QueryError(f"'{shortened(text)}' is not an interval of {first} TO {last}")
+
+    def amount(part: str) -> Fraction:
+        value = exact_number(part)
+        if value is None:
             raise wrong
-        total = sum(
-            Fraction(part) * Unit[unit].value for part, unit in zip(parts, wanted, strict=True)
-        )
-    except (ValueError, ZeroDivisionError):
-        raise wrong from None
-    return sign * int(total / 1000), DAY_TIME
+        return value
+
+    if (first, last) == ("YEAR", "MONTH"):
+        years, dash, months = body.partition("-")
+        total = amount(years) * 12 + amount(months)
+        if not dash or total.denominator != 1:
+            raise wrong
+        return _within(sign * int(total), _INT_RANGE), YEAR_MONTH
+    units = ["DAY", "HOUR", "MINUTE", "SECOND"]
+    if first not in units or last not in units:
+        raise wrong
+    wanted = units[units.index(first) : units.index(last) + 1]
+    parts = body.replace(" ", ":", 1).split(":") if first == "DAY" else body.split(":")
+    if len(parts) != len(wanted):
+        raise wrong
+    nanos = sum(amount(part) * Unit[unit].value for part, unit in zip(parts, wanted, strict=True))
+    return _within(sign * int(nanos / 1000), _LONG_RANGE), DAY_TIME

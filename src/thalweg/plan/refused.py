@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from thalweg.errors import QueryError
+from thalweg.errors import QueryError, shortened
 
 _NEEDS_REPLAY = (
     "Answers must be the same when a stream is replayed, so nothing may depend on the "
@@ -39,9 +39,7 @@ def not_replayable(name: str) -> QueryError:
 
 
 def unsupported(node: exp.Expr) -> QueryError:
-    text = node.sql(dialect="spark")
-    shown = text if len(text) <= 60 else text[:57] + "…"
-    return QueryError(f"this is not supported in CQL: {shown}")
+    return QueryError(f"this is not supported in CQL: {shortened(node.sql(dialect='spark'))}")
 
 
 def _clock(node: exp.Expr) -> QueryError:

@@ -1,13 +1,23 @@
 """The identity of a computation: equal signatures compute the same answer.
 
-Names, places and the order in which a conjunction or a sum was written do not
-count; what is read, in which units, and every constant does. Queries whose
-subplans have equal signatures can share operators and state.
+Names and places in the script do not count; what is read, in which units, and
+every constant does. Order counts, except for:
+
+- the parts of a chain of AND, or of OR, however it was bracketed;
+- filters that stand on each other, and the predicates of a join graph;
+- the two operands of =, <=>, <>, +, *, &, | and ^, each call for itself: a + b is
+  b + a, but (a + b) + c is not a + (b + c), which may overflow elsewhere;
+- a > b and a >= b, which are b < a and b <= a.
+
+The members of a join and the sides of a set operation stay in their order: it
+is the order of columns, and of rows that tie. Queries whose subplans have equal
+signatures can share operators and state.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import fields
 from enum import Enum
 from typing import Any
@@ -92,21 +102,18 @@ def _of(value: Any) -> Any:
 
 def _of_call(call: Call) -> tuple[Any, ...]:
     name = call.function
-    arguments = [_of(argument) for argument in call.arguments]
+    parts = _flattened(call) if name in ("and", "or") else call.arguments
+    arguments = [_of(part) for part in parts]
     if name in _MIRRORED:
         name, arguments = _MIRRORED[name], arguments[::-1]
-    if name in ("and", "or"):
-        arguments = _flattened(call, name)
     if name in _COMMUTATIVE:
         arguments.sort(key=repr)
     return ("Call", name, str(call.type), tuple(arguments))
 
 
-def _flattened(call: Call, name: str) -> list[Any]:
-    parts: list[Any] = []
+def _flattened(call: Call) -> Iterator[Expression]:
     for argument in call.arguments:
-        if isinstance(argument, Call) and argument.function == name:
-            parts += _flattened(argument, name)
+        if isinstance(argument, Call) and argument.function == call.function:
+            yield from _flattened(argument)
         else:
-            parts.append(_of(argument))
-    return parts
+            yield argument

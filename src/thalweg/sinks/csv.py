@@ -17,11 +17,11 @@ OPTIONS: dict[str, OptionSpec] = {}
 class Csv(TextLines):
     def __init__(self, request: SinkRequest) -> None:
         super().__init__(request)
-        self.line(",".join(_quoted(name) for name in record_names(request.columns)))
+        self.line(",".join(quoted(name) for name in record_names(request.columns)))
 
     def write(self, change: Change) -> None:
         cells = (
-            _cell(value, type_, self.zone)
+            cell_text(value, type_, self.zone)
             for value, type_ in zip(change.values, self.types, strict=True)
         )
         self.line(",".join((str(change.time), change.sign, *cells)))
@@ -31,15 +31,17 @@ def open_sink(request: SinkRequest) -> Csv:
     return Csv(request)
 
 
-def _cell(value: Any, type_: Type, zone: str) -> str:
+def cell_text(value: Any, type_: Type, zone: str) -> str:
+    """A value as a cell; NULL is empty."""
     if value is None:
         return ""
     if isinstance(type_, ArrayType | StructType):
-        return _quoted(json_text(value, type_, zone))
-    return _quoted(to_text(value, type_, zone))
+        return quoted(json_text(value, type_, zone))
+    return quoted(to_text(value, type_, zone))
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """A cell, in quotes where it needs them."""
     if text == "" or any(c in text for c in ',"\r\n'):
         return '"' + text.replace('"', '""') + '"'
     return text

@@ -69,23 +69,30 @@ def json_text(value: Any, type_: Type, zone: str) -> str:
     if type_ == DATE:
         return f'"{date_text(value)}"'
     if type_ == TIMESTAMP:
-        return f'"{timestamp_text(value, zone).replace(" ", "T")}{_offset(value, zone)}"'
+        return (
+            f'"{timestamp_text(value, zone).replace(" ", "T")}{offset_text(_ahead(value, zone))}"'
+        )
     if is_interval(type_):
         return json.dumps(to_text(value, type_, zone))
     return one_line(value)
 
 
 # Characters that some readers take for the end of a line.
-_LINE_ENDS = str.maketrans({"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})
+LINE_ENDS = str.maketrans({"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 
 
 def one_line(document: Any) -> str:
     """A JSON document that is one line for every reader of lines."""
-    return json.dumps(document, ensure_ascii=False).translate(_LINE_ENDS)
+    return json.dumps(document, ensure_ascii=False).translate(LINE_ENDS)
 
 
-def _offset(micros: int, zone: str) -> str:
-    seconds = (to_local(micros, zone) - micros) // 1_000_000
+def _ahead(micros: int, zone: str) -> int:
+    """How many seconds a wall clock is ahead of UTC."""
+    return (to_local(micros, zone) - micros) // 1_000_000
+
+
+def offset_text(seconds: int) -> str:
+    """How far a wall clock is ahead of UTC, for people: Z, +02:00."""
     if seconds == 0:
         return "Z"
     sign, size = ("-" if seconds < 0 else "+"), abs(seconds)

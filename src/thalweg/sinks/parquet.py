@@ -16,6 +16,7 @@ from thalweg.types import (
     DAYS,
     TIMESTAMP,
     ArrayType,
+    Schema,
     StructType,
     Type,
     to_arrow,
@@ -30,13 +31,7 @@ class Parquet:
     def __init__(self, request: SinkRequest) -> None:
         assert request.path is not None, "a file sink has a path"
         self._columns = request.columns
-        fields = [pa.field("time", pa.int64()), pa.field("sign", pa.string())]
-        names = record_names(request.columns)[2:]
-        fields += [
-            pa.field(name, to_arrow(column.type))
-            for name, column in zip(names, request.columns, strict=True)
-        ]
-        self._schema = pa.schema(fields)
+        self._schema = record_schema(request.columns)
         self._waiting: list[Change] = []
         self._file = pq.ParquetWriter(request.path, self._schema)
 
@@ -59,6 +54,12 @@ class Parquet:
         if self._waiting:
             self._flush()
         self._file.close()
+
+
+def record_schema(columns: Schema) -> pa.Schema:
+    """What a file of records has for columns."""
+    types = [pa.int64(), pa.string(), *(to_arrow(column.type) for column in columns)]
+    return pa.schema(list(zip(record_names(columns), types, strict=True)))
 
 
 def open_sink(request: SinkRequest) -> Parquet:

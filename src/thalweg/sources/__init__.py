@@ -2,11 +2,11 @@
 
 from thalweg.connectors import ConnectorKind
 from thalweg.sources import csv, generator, jsonl, memory, parquet
-from thalweg.sources.base import Accepted, ReadRequest, Reject, SourceKind, files_of
+from thalweg.sources.base import Accepted, Mark, ReadRequest, Reject, SourceKind, files_of
 
 SOURCES: dict[str, SourceKind] = {
-    "csv": SourceKind("csv", csv.OPTIONS, csv.read, csv.check, reads_files=True),
-    "jsonl": SourceKind("jsonl", jsonl.OPTIONS, jsonl.read, jsonl.check, reads_files=True),
+    "csv": SourceKind("csv", csv.OPTIONS, csv.read, csv.check, True, csv.read_on),
+    "jsonl": SourceKind("jsonl", jsonl.OPTIONS, jsonl.read, jsonl.check, True, jsonl.read_on),
     "parquet": SourceKind(
         "parquet", parquet.OPTIONS, parquet.read, parquet.check, reads_files=True
     ),
@@ -18,6 +18,7 @@ __all__ = [
     "SOURCES",
     "Accepted",
     "ConnectorKind",
+    "Mark",
     "ReadRequest",
     "Reject",
     "SourceKind",

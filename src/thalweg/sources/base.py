@@ -60,16 +60,36 @@ class ReadRequest:
         return self.connector.error(message, detail, hint)
 
 
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place between two rows of a file.
+
+    `offset` counts what is before it: rows, or in a file of text bytes (after the
+    byte-order mark, if there is one) together with the `line`s that they are.
+    """
+
+    offset: int = 0
+    line: int = 0
+
+
+BEGINNING = Mark()
+
 Read = Callable[[ReadRequest], Iterator[Accepted | Reject]]
+# The rows of a file from a mark on, each with the mark behind it.
+ReadOn = Callable[[Path, ReadRequest, Mark], Iterator[tuple[Accepted | Reject, Mark]]]
 
 
 @dataclass(frozen=True)
 class SourceKind(ConnectorKind):
-    """`check` refuses what cannot work, without looking at any file."""
+    """`check` refuses what cannot work, without looking at any file.
+
+    `read_on` is there for files whose rows are found again by a mark.
+    """
 
     read: Read
     check: Callable[[ReadRequest], None]
     reads_files: bool = False
+    read_on: ReadOn | None = None
 
 
 def files_of(request: ReadRequest) -> list[Path]:

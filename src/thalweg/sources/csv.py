@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,9 @@ from thalweg.connectors import OptionSpec, need_location
 from thalweg.errors import did_you_mean
 from thalweg.functions.registry import Failure
 from thalweg.sources.base import (
+    BEGINNING,
     Accepted,
+    Mark,
     ReadRequest,
     Reject,
     TextRow,
@@ -47,43 +50,56 @@ def check(request: ReadRequest) -> None:
 
 def read(request: ReadRequest) -> Iterator[Accepted | Reject]:
     for path in files_of(request):
-        yield from _read_file(path, request)
+        for row, _ in read_on(path, request, BEGINNING):
+            yield row
 
 
-def _read_file(path: Path, request: ReadRequest) -> Iterator[Accepted | Reject]:
+def read_on(
+    path: Path, request: ReadRequest, mark: Mark
+) -> Iterator[tuple[Accepted | Reject, Mark]]:
+    """The rows after a mark, each with the mark behind it."""
     option = request.connector.option
     convert = TextRow(request.columns, request.required, request.zone)
     null = option("null")
     width = len(request.columns)
     positions = list(range(width))
-    with open_text(path, request) as text:
-        rows = records(text, option("sep"), option("quote"))
-        if option("header"):
-            header = next(rows, None)
-            if header is None:
-                return
-            positions = _positions(header, path, request)
-            width = len(header.cells)
-        for row in rows:
+    if option("header"):
+        header = _header(path, request)
+        if header is None:
+            return
+        positions = _positions(header, path, request)
+        width = len(header.cells)
+        if mark == BEGINNING:
+            mark = Mark(header.size, header.lines)
+    with open_text(path, request, mark.offset) as text:
+        for row in records(text, option("sep"), option("quote"), mark.line):
+            mark = Mark(mark.offset + row.size, mark.line + row.lines)
             place = f"{path.name}:{row.line}"
             if row.problem is not None:
-                yield Reject.of(place, f"the line cannot be split: {row.problem}", row.text)
+                reason = f"the line cannot be split: {row.problem}"
+                yield Reject.of(place, reason, row.text), mark
                 continue
             # An empty line of a single column is an empty cell, of several it is nothing.
             cells = row.cells or ([""] if width == 1 else [])
             if not cells:
                 continue
             if not row.text.isascii() and any("\ud800" <= c <= "\udfff" for c in row.text):
-                yield Reject.of(place, "the line is not UTF-8", row.text)
+                yield Reject.of(place, "the line is not UTF-8", row.text), mark
                 continue
             if len(cells) != width:
-                yield Reject.of(place, f"{len(cells)} columns instead of {width}", row.text)
+                yield Reject.of(place, f"{len(cells)} columns instead of {width}", row.text), mark
                 continue
             texts = [None if cells[i] == null else cells[i] for i in positions]
             try:
-                yield Accepted(convert.values(texts), place)
+                yield Accepted(convert.values(texts), place), mark
             except Failure as failure:
-                yield Reject.of(place, str(failure), row.text)
+                yield Reject.of(place, str(failure), row.text), mark
+
+
+def _header(path: Path, request: ReadRequest) -> Record | None:
+    with open_text(path, request) as text:
+        option = request.connector.option
+        return next(records(text, option("sep"), option("quote")), None)
 
 
 def _positions(header: Record, path: Path, request: ReadRequest) -> list[int]:
@@ -106,21 +122,42 @@ def _positions(header: Record, path: Path, request: ReadRequest) -> list[int]:
     return positions
 
 
-def open_text(path: Path, request: ReadRequest) -> io.TextIOWrapper:
-    """A file as lines of text; compressed files are recognised by their ending.
+def open_text(path: Path, request: ReadRequest, offset: int = 0) -> io.TextIOWrapper:
+    """A file as lines of text, from a byte of its text on.
 
-    Bytes that are not UTF-8 become lone surrogates, so that only their row is lost.
+    Compressed files are recognised by their ending. Bytes that are not UTF-8 become
+    lone surrogates, so that only their row is lost.
     """
     try:
-        stream = pa.input_stream(str(path), compression="detect")
+        stream = _opened_at(path, offset)
     except (OSError, pa.ArrowException) as error:
         raise request.error(f"cannot read {path}: {error}") from None
     return io.TextIOWrapper(
         io.BufferedReader(_Raw(stream, path, request)),
-        encoding="utf-8-sig",
+        encoding="utf-8",
         errors="surrogateescape",
         newline="",
     )
+
+
+# What is read at once of a compressed file to get to a place in it.
+_SKIPPED_BYTES = 1 << 20
+
+
+def _opened_at(path: Path, offset: int) -> pa.NativeFile:
+    stream = pa.input_stream(str(path), compression="detect")
+    if stream.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8:
+        offset += len(codecs.BOM_UTF8)
+    if stream.seekable():
+        stream.seek(offset)
+        return stream
+    stream = pa.input_stream(str(path), compression="detect")
+    while offset > 0:
+        skipped = len(stream.read(min(offset, _SKIPPED_BYTES)))
+        if not skipped:
+            break
+        offset -= skipped
+    return stream
 
 
 class _Raw(io.RawIOBase):

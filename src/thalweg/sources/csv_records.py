@@ -24,17 +24,21 @@ LINES_PER_RECORD = 1000
 class Record:
     """The cells of a record whose first line is number `line`, counted from 1.
 
-    With a `problem` there are no cells, and `text` is that one line.
+    With a `problem` there are no cells, and `text` is that one line. `lines` and
+    `size` are the lines and bytes that the record is made of.
     """
 
     line: int
     text: str
     cells: list[str]
+    lines: int
+    size: int
     problem: str | None = None
 
 
-def records(text: Iterable[str], sep: str, quote: str) -> Iterator[Record]:
-    lines = _Lines(text)
+def records(text: Iterable[str], sep: str, quote: str, before: int = 0) -> Iterator[Record]:
+    """The records of a text that `before` lines precede."""
+    lines = _Lines(text, before)
     reader = csv.reader(lines, delimiter=sep, quotechar=quote, strict=True)
     while True:
         number = lines.begin_record()
@@ -46,19 +50,24 @@ def records(text: Iterable[str], sep: str, quote: str) -> Iterator[Record]:
             at_end = str(error) == "unexpected end of data"
             problem = "a quote is not closed" if at_end else str(error)
             lines.put_back_all_but_first()
-            yield Record(number, lines.text, [], problem)
+            yield Record(number, lines.text, [], 1, lines.size, problem)
         else:
-            yield Record(number, lines.text, cells)
+            yield Record(number, lines.text, cells, lines.count, lines.size)
+
+
+def byte_length(text: str) -> int:
+    """How many bytes of a file a text was read from."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogateescape"))
 
 
 class _Lines:
     """Lines that are handed to a reader, and can be taken back from it."""
 
-    def __init__(self, text: Iterable[str]) -> None:
+    def __init__(self, text: Iterable[str], before: int) -> None:
         self._text = iter(text)
         self._ahead: deque[str] = deque()
         self._taken: list[str] = []
-        self._before = 0
+        self._before = before
 
     def __iter__(self) -> _Lines:
         return self
@@ -79,6 +88,14 @@ class _Lines:
     def put_back_all_but_first(self) -> None:
         self._ahead.extendleft(reversed(self._taken[1:]))
         del self._taken[1:]
+
+    @property
+    def count(self) -> int:
+        return len(self._taken)
+
+    @property
+    def size(self) -> int:
+        return sum(map(byte_length, self._taken))
 
     @property
     def text(self) -> str:

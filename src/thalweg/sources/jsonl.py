@@ -18,8 +18,17 @@ from thalweg.functions.json_values import (
     shown,
 )
 from thalweg.functions.registry import Failure
-from thalweg.sources.base import Accepted, ReadRequest, Reject, files_of, not_null
+from thalweg.sources.base import (
+    BEGINNING,
+    Accepted,
+    Mark,
+    ReadRequest,
+    Reject,
+    files_of,
+    not_null,
+)
 from thalweg.sources.csv import open_text
+from thalweg.sources.csv_records import byte_length
 from thalweg.types import (
     BINARY,
     BOOLEAN,
@@ -48,26 +57,31 @@ def check(request: ReadRequest) -> None:
 
 def read(request: ReadRequest) -> Iterator[Accepted | Reject]:
     for path in files_of(request):
-        yield from _read_file(path, request)
+        for row, _ in read_on(path, request, BEGINNING):
+            yield row
 
 
-def _read_file(path: Path, request: ReadRequest) -> Iterator[Accepted | Reject]:
+def read_on(
+    path: Path, request: ReadRequest, mark: Mark
+) -> Iterator[tuple[Accepted | Reject, Mark]]:
+    """The rows after a mark, each with the mark behind it."""
     names = [column.name for column in request.columns]
     converts = [from_json(column.type, request.zone) for column in request.columns]
-    with open_text(path, request) as text:
-        for line_number, line in enumerate(text, 1):
+    with open_text(path, request, mark.offset) as text:
+        for line in text:
+            mark = Mark(mark.offset + byte_length(line), mark.line + 1)
             if not line.strip():
                 continue
-            place = f"{path.name}:{line_number}"
+            place = f"{path.name}:{mark.line}"
             try:
                 values = row_values(parse_json(line), names, converts)
                 checked = tuple(
                     not_null(value, i, request.columns, request.required)
                     for i, value in enumerate(values)
                 )
-                yield Accepted(checked, place)
+                yield Accepted(checked, place), mark
             except Failure as failure:
-                yield Reject.of(place, str(failure), line.rstrip("\n"))
+                yield Reject.of(place, str(failure), line.rstrip("\n")), mark
 
 
 def row_values(document: Any, names: list[str], converts: list[Convert]) -> list[Any]:

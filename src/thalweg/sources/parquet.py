@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import decimal as dec
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,9 @@ OPTIONS: dict[str, OptionSpec] = {}
 
 Convert = Callable[[Any], Any]
 
+# The pieces in which a file is read row by row.
+_ROWS_AT_ONCE = 65_536
+
 
 def check(request: ReadRequest) -> None:
     need_location(request.connector, "file.parquet")
@@ -43,51 +46,93 @@ def check(request: ReadRequest) -> None:
 
 def read(request: ReadRequest) -> Iterator[Accepted | Reject]:
     for path in files_of(request):
-        yield from _read_file(path, request)
+        with ParquetRows(path, request) as file:
+            for first, batch in file.batches():
+                yield from file.rows(batch, range(first, first + len(batch)))
 
 
-def _read_file(path: Path, request: ReadRequest) -> Iterator[Accepted | Reject]:
-    try:
-        file = pq.ParquetFile(path)
-        schema = file.schema_arrow
-    except (OSError, pa.ArrowException) as error:
-        raise _unreadable(request, path, error) from None
-    names, forms, converts = [], [], []
-    for column in request.columns:
-        name = _column_in(schema, column.name, path, request)
+class ParquetRows:
+    """A file that has the declared columns, in types that go together with theirs."""
+
+    def __init__(self, path: Path, request: ReadRequest) -> None:
+        self.path, self._request = path, request
         try:
-            form, convert = from_arrow(schema.field(name).type, column.type, request.zone)
-        except Failure:
-            given = schema.field(name).type
-            raise request.error(
-                f'column "{column.name}" of {path.name} is {given}, declared {column.type}',
-                hint=(
-                    f"declare it DOUBLE, and CAST it to {column.type} in the query"
-                    if pa.types.is_floating(given)
-                    else None
-                ),
-            ) from None
-        names.append(name)
-        forms.append(form)
-        converts.append(convert)
-    position = 0
-    with file:
-        try:
-            for batch in file.iter_batches(columns=names):
-                data = [
-                    _cast(batch.column(name), form).to_pylist()
-                    for name, form in zip(names, forms, strict=True)
-                ]
-                for row in zip(*data, strict=True) if data else ():
-                    position += 1
-                    yield _row(row, f"{path.name}:{position}", converts, request)
+            self._file = pq.ParquetFile(path)
+            schema = self._file.schema_arrow
         except (OSError, pa.ArrowException) as error:
-            raise _unreadable(request, path, error) from None
+            raise self._unreadable(error) from None
+        self.names: list[str] = []
+        self.types: list[pa.DataType] = []
+        self.forms: list[pa.DataType] = []
+        self.converts: list[Convert] = []
+        for column in request.columns:
+            name = _column_in(schema, column.name, path, request)
+            given = schema.field(name).type
+            try:
+                form, convert = from_arrow(given, column.type, request.zone)
+            except Failure:
+                raise request.error(
+                    f'column "{column.name}" of {path.name} is {given}, declared {column.type}',
+                    hint=(
+                        f"declare it DOUBLE, and CAST it to {column.type} in the query"
+                        if pa.types.is_floating(given)
+                        else None
+                    ),
+                ) from None
+            self.names.append(name)
+            self.types.append(given)
+            self.forms.append(form)
+            self.converts.append(convert)
 
+    def __enter__(self) -> ParquetRows:
+        return self
 
-def _unreadable(request: ReadRequest, path: Path, error: Exception) -> Exception:
-    reason = str(error).split("\n")[0].rstrip(".")
-    return request.error(f"cannot read {path.name} as Parquet", detail=f"{reason[:300]}.")
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._file.close()
+
+    def batches(
+        self, before: int = 0, at_once: int = _ROWS_AT_ONCE
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """The declared columns of all rows but those `before`, some rows at once.
+
+        Each piece comes with the number of its first row, counted from 1. Groups of
+        rows that lie wholly before are not read.
+        """
+        metadata = self._file.metadata
+        group, skip = 0, before
+        while group < metadata.num_row_groups and metadata.row_group(group).num_rows <= skip:
+            skip -= metadata.row_group(group).num_rows
+            group += 1
+        first = before - skip + 1
+        groups = range(group, metadata.num_row_groups)
+        try:
+            for batch in self._file.iter_batches(
+                at_once, groups, columns=self.names, use_threads=False
+            ):
+                first, whole = first + len(batch), batch.select(self.names)
+                if len(batch) > skip:
+                    yield first - len(batch) + skip, whole.slice(skip)
+                skip = max(0, skip - len(batch))
+        except (OSError, pa.ArrowException) as error:
+            raise self._unreadable(error) from None
+
+    def rows(self, batch: pa.RecordBatch, numbers: Iterable[int]) -> Iterator[Accepted | Reject]:
+        """The rows of a piece one by one; `numbers` are their places in the file."""
+        try:
+            cells = [cells_of(batch.column(i), form) for i, form in enumerate(self.forms)]
+        except (OSError, pa.ArrowException) as error:
+            raise self._unreadable(error) from None
+        for row, number in zip(zip(*cells, strict=True), numbers, strict=True):
+            yield _row(row, f"{self.path.name}:{number}", self.converts, self._request)
+
+    def _unreadable(self, error: Exception) -> Exception:
+        reason = str(error).split("\n")[0].rstrip(".")
+        return self._request.error(
+            f"cannot read {self.path.name} as Parquet", detail=f"{reason[:300]}."
+        )
 
 
 def _column_in(schema: pa.Schema, wanted: str, path: Path, request: ReadRequest) -> str:
@@ -110,19 +155,46 @@ def _row(
     row: tuple[Any, ...], place: str, converts: list[Convert], request: ReadRequest
 ) -> Accepted | Reject:
     values = []
-    for i, (value, convert) in enumerate(zip(row, converts, strict=True)):
+    for i, (cell, convert) in enumerate(zip(row, converts, strict=True)):
         try:
-            converted = None if value is None else convert(value)
-            values.append(not_null(converted, i, request.columns, request.required))
+            value = converted(cell, convert)
         except Failure as failure:
-            name = request.columns[i].name
-            reason = str(failure)
-            return Reject.of(place, reason if name in reason else f"column {name}: {reason}", row)
+            return Reject.of(place, f"column {request.columns[i].name}: {failure}", row)
+        try:
+            values.append(not_null(value, i, request.columns, request.required))
+        except Failure as failure:
+            return Reject.of(place, str(failure), row)
     return Accepted(tuple(values), place)
 
 
-def _cast(column: pa.Array, form: pa.DataType) -> pa.Array:
-    return column if column.type == form else column.cast(form)
+class NotText(bytes):
+    """What a file has in the place of a text that is not UTF-8, so far as it is known."""
+
+
+def cells_of(column: pa.Array, form: pa.DataType) -> list[Any]:
+    """The values of a column, cast to a form, for the conversion that goes with it."""
+    cast = column if column.type == form else column.cast(form)
+    try:
+        listed: list[Any] = cast.to_pylist()
+    except UnicodeDecodeError:
+        listed = [_cell(cell) for cell in cast]
+    return listed
+
+
+def _cell(cell: pa.Scalar) -> Any:
+    try:
+        return cell.as_py()
+    except UnicodeDecodeError as error:
+        return NotText(error.object)
+
+
+def converted(cell: Any, convert: Convert) -> Any:
+    """The value of a cell, which may be NULL; raises `Failure` if it has none."""
+    if cell is None:
+        return None
+    if isinstance(cell, NotText):
+        raise Failure("the text is not UTF-8")
+    return convert(cell)
 
 
 def from_arrow(given: pa.DataType, declared: Type, zone: str) -> tuple[pa.DataType, Convert]:

@@ -99,6 +99,10 @@ class Vector:
             return Vector(self.type, self.data.filter(pa.array(keep)))
         return Vector(self.type, self.data[keep], None if self.valid is None else self.valid[keep])
 
+    def part(self, rows: slice) -> Vector:
+        """The values of consecutive rows, not copied."""
+        return Vector(self.type, self.data[rows], None if self.valid is None else self.valid[rows])
+
     def values(self) -> list[Any]:
         """The values one by one, in their inner form."""
         if not isinstance(self.data, np.ndarray):
@@ -111,7 +115,7 @@ class Vector:
     def to_arrow(self) -> pa.Array:
         """The column in the Arrow type of its declaration, as files show it."""
         if not isinstance(self.data, np.ndarray):
-            return self.data.cast(to_arrow(self.type)) if _is_nested(self.type) else self.data
+            return _shown(self.data, self.type)
         mask = None if self.valid is None else ~self.valid
         stored = pa.array(self.data, mask=mask)
         shown = to_arrow(self.type)
@@ -156,12 +160,62 @@ def from_stored(array: pa.Array, type_: Type) -> Vector:
     return Vector(type_, filled.astype(dtype, copy=False), present)
 
 
+def from_shown(array: pa.Array, type_: Type) -> Vector:
+    """The inverse of `Vector.to_arrow`, for arrays of exactly that Arrow type."""
+    return from_stored(_unshown(array, type_), type_)
+
+
 def to_stored(vector: Vector) -> pa.Array:
     """The inverse of `from_stored`."""
     if not isinstance(vector.data, np.ndarray):
         return vector.data
     mask = None if vector.valid is None else ~vector.valid
     return pa.array(vector.data, storage_type(vector.type), mask=mask)
+
+
+def _shown(stored: pa.Array, type_: Type) -> pa.Array:
+    """An array of the storage type in the Arrow type of its declaration."""
+    match type_:
+        case ArrayType(element=element):
+            return _with_elements(stored, _shown(stored.values, element))
+        case StructType(fields=fields):
+            parts = [_shown(stored.field(i), f.type) for i, f in enumerate(fields)]
+            return _with_fields(stored, parts, [f.name for f in fields])
+    shown = to_arrow(type_)
+    return stored if stored.type == shown else stored.cast(shown)
+
+
+def _unshown(shown: pa.Array, type_: Type) -> pa.Array:
+    """The inverse of `_shown`."""
+    match type_:
+        case ArrayType(element=element):
+            return _with_elements(shown, _unshown(shown.values, element))
+        case StructType(fields=fields):
+            parts = [_unshown(shown.field(i), f.type) for i, f in enumerate(fields)]
+            return _with_fields(shown, parts, [str(i) for i in range(len(fields))])
+    stored = storage_type(type_)
+    return shown if shown.type == stored else shown.cast(stored)
+
+
+def _with_elements(lists: pa.ListArray, elements: pa.Array) -> pa.ListArray:
+    """The same lists of other elements: of all of them, also before and after a slice."""
+    return pa.Array.from_buffers(
+        pa.list_(elements.type),
+        len(lists),
+        lists.buffers()[:2],
+        lists.null_count,
+        lists.offset,
+        [elements],
+    )
+
+
+def _with_fields(
+    structs: pa.StructArray, parts: list[pa.Array], names: list[str]
+) -> pa.StructArray:
+    """The same structs of other parts."""
+    fields = [pa.field(name, part.type) for name, part in zip(names, parts, strict=True)]
+    mask = structs.is_null() if structs.null_count else None
+    return pa.StructArray.from_arrays(parts, fields=fields, mask=mask)
 
 
 def joined(parts: Sequence[Vector]) -> Vector:

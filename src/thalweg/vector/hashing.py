@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from thalweg.kernels.hashing import hash_bytes, mixed
 from thalweg.types import BINARY, STRING
-from thalweg.values import sort_key
+from thalweg.values import normal_zeros, sort_key
 from thalweg.vector.column import Columns, Vector
 
 Hashes = npt.NDArray[np.int64]
@@ -43,9 +43,8 @@ def hash_column(column: Vector) -> Hashes:
         return words if column.valid is None else np.where(column.valid, words, 0)
     if column.type in (STRING, BINARY):
         return _text_hashes(column.data)
-    digests = (
-        blake2b(repr(sort_key(value)).encode(), digest_size=8).digest() for value in column.values()
-    )
+    plain = normal_zeros(tuple(column.values()))
+    digests = (blake2b(repr(sort_key(v)).encode(), digest_size=8).digest() for v in plain)
     return np.array([int.from_bytes(d, "little", signed=True) for d in digests], np.int64)
 
 

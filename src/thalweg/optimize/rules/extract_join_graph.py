@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from thalweg.optimize.rules.predicates import reads_only
-from thalweg.plan.expressions import Call, Column, Expression, conjuncts, moved
+from thalweg.plan.expressions import Call, Column, Expression, conjunction, conjuncts, moved
 from thalweg.plan.nodes import Filter, Join, JoinGraph, JoinKind, KeyClass, Plan
 
 _INNER = (JoinKind.INNER, JoinKind.CROSS)
@@ -83,11 +83,9 @@ def _graph(plan: Plan) -> JoinGraph:
     predicates, start = parts.predicates, 0
     for member in parts.members:
         end = start + len(member.schema)
-        for part in predicates:
-            if reads_only(part, start, end):
-                member = Filter(member, moved(part, -start))
+        own = tuple(part for part in predicates if reads_only(part, start, end))
         predicates = [part for part in predicates if not reads_only(part, start, end)]
-        members.append(member)
+        members.append(Filter(member, moved(conjunction(own), -start)) if own else member)
         start = end
     equal = [*parts.equal, *(pair for pair in map(_equal_columns, predicates) if pair)]
     others = tuple(part for part in predicates if not _equal_columns(part))

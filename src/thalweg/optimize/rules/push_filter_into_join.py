@@ -39,18 +39,26 @@ def push_filter_into_join(plan: Plan) -> Plan:
                     join, kind=JoinKind.INNER, condition=conjunction((*parts, predicate))
                 )
         case Join(kind=JoinKind.INNER, condition=Expression() as condition) as join:
-            parts = conjuncts(condition)
-            for part in parts:
-                rest = tuple(other for other in parts if other is not part)
-                smaller = replace(
-                    join,
-                    condition=conjunction(rest) if rest else None,
-                    kind=JoinKind.INNER if rest else JoinKind.CROSS,
-                )
-                pushed = _pushed(smaller, part)
-                if pushed is not None:
-                    return pushed
+            return _with_condition_pushed(join, conjuncts(condition))
     return plan
+
+
+def _with_condition_pushed(join: Join, parts: tuple[Expression, ...]) -> Plan:
+    """An inner join whose sides have the parts of its condition that read them alone."""
+    width, end = len(join.left.schema), len(join.schema)
+    left = tuple(part for part in parts if reads_only(part, 0, width))
+    right = tuple(moved(part, -width) for part in parts if reads_only(part, width, end))
+    if not left and not right:
+        return join
+    both = tuple(
+        part for part in parts if not (reads_only(part, 0, width) or reads_only(part, width, end))
+    )
+    return Join(
+        Filter(join.left, conjunction(left)) if left else join.left,
+        Filter(join.right, conjunction(right)) if right else join.right,
+        JoinKind.INNER if both else JoinKind.CROSS,
+        conjunction(both) if both else None,
+    )
 
 
 def _pushed(join: Join, predicate: Expression) -> Plan | None:

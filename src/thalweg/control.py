@@ -1,0 +1,71 @@
+"""The log of what every batch needs to know before it starts.
+
+Batch k reads entry k, and its outlet writes entry k + 1, once: a batch that is
+repeated after a crash finds the same entry, so it reads the same rows under the
+same promises and says the same.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from thalweg.segments import Piece
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where everything stands before a batch.
+
+    By stream: the cursor of its source, whether that is at its end, the promise and
+    the first instant. By exchange between shards: how far it has come, and by shard
+    the pieces that wait. `draining`: all input is read, and every promise goes to the
+    end of time; `finished`: nothing is left to do.
+    """
+
+    batch: int
+    cursors: dict[str, Any]
+    ended: dict[str, bool]
+    promises: dict[str, int]
+    firsts: dict[str, int]
+    reached: dict[int, int]
+    pieces: dict[int, list[Piece]] = field(default_factory=dict)
+    draining: bool = False
+    finished: bool = False
+
+
+class ControlLog:
+    def __init__(self, root: Path) -> None:
+        self._folder = root / "control"
+
+    def write(self, entry: Entry) -> Entry:
+        """Add an entry, or keep the one that is there."""
+        path = self._path(entry.batch)
+        if not path.exists():
+            self._folder.mkdir(parents=True, exist_ok=True)
+            partial = path.with_suffix(f".{uuid.uuid4().hex}")
+            with open(partial, "w", encoding="utf-8") as file:
+                json.dump(asdict(entry), file)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(partial, path)
+        return self.read(entry.batch)
+
+    def read(self, batch: int) -> Entry:
+        fields = json.loads(self._path(batch).read_text(encoding="utf-8"))
+        fields["reached"] = {int(n): time for n, time in fields["reached"].items()}
+        fields["pieces"] = {
+            int(shard): [Piece(**piece) for piece in pieces]
+            for shard, pieces in fields["pieces"].items()
+        }
+        return Entry(**fields)
+
+    def has(self, batch: int) -> bool:
+        return self._path(batch).exists()
+
+    def _path(self, batch: int) -> Path:
+        return self._folder / f"{batch:09d}.json"

@@ -1,0 +1,89 @@
+"""A piece of a stream's source, and the place where the next one begins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from thalweg.intake.accept import Arrival
+from thalweg.operators.delta import Delta
+from thalweg.sources import Accepted, Mark, ReadRequest, Reject, files_of
+from thalweg.types import Schema
+from thalweg.vector.column import from_values
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """Where a source stands, and all that the rows before mean for those that follow.
+
+    `file` is the place of the file in the order of names, `name` how it is called
+    (None before any file was read, and where there are none). `offset` and `line`
+    are a mark in it. `seen` counts the rows so far; `largest` is the largest time
+    of those that were accepted.
+    """
+
+    file: int = 0
+    name: str | None = None
+    offset: int = 0
+    line: int = 0
+    seen: int = 0
+    largest: int | None = None
+
+    @property
+    def mark(self) -> Mark:
+        return Mark(self.offset, self.line)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_json(document: dict[str, Any]) -> Cursor:
+        return Cursor(**document)
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """What a number of rows of a source came to.
+
+    `rows` are the accepted ones, as elements of the stream in its own unit of time.
+    With `at_end` the end of the source was met; a slice that holds the last rows
+    and no fewer than were asked for does not know yet.
+    """
+
+    rows: Delta
+    late: list[Accepted]
+    rejects: list[Reject]
+    cursor: Cursor
+    at_end: bool
+
+
+def files_at(request: ReadRequest, cursor: Cursor) -> list[Path]:
+    """The files of a source, which must still be those that the cursor counted."""
+    files = files_of(request)
+    if cursor.name is not None and (
+        cursor.file >= len(files) or files[cursor.file].name != cursor.name
+    ):
+        raise request.error(
+            f"{cursor.name} is no longer number {cursor.file + 1} of the files to read",
+            hint="files that were read must stay, and new ones must follow them by name",
+        )
+    return files
+
+
+def as_delta(arrivals: Sequence[Arrival], columns: Schema) -> Delta:
+    """Accepted rows as elements of their stream."""
+    time = np.array([arrival.time for arrival in arrivals], np.int64)
+    values: list[Sequence[Any]] = list(zip(*(a.values for a in arrivals), strict=True))
+    if not arrivals:
+        values = [() for _ in columns]
+    return Delta(
+        tuple(from_values(cells, f.type) for cells, f in zip(values, columns, strict=True)),
+        time,
+        time,
+        np.ones(len(arrivals), np.int64),
+        np.array([arrival.position for arrival in arrivals], np.int64),
+    )

@@ -1,0 +1,1 @@
+"""The thin Spark shell around intake, shards and outlet."""

@@ -1,0 +1,91 @@
+"""The one data source of a job: every stream, and control, through one scan.
+
+An offset is the number of a batch. What a batch reads stands in the control log,
+so the offset that Spark logs names it all.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+
+from thalweg.control import ControlLog
+from thalweg.job.tasks import take_batch, work_of
+
+SCHEMA = "label int, batch long, body binary"
+
+
+class Take(InputPartition):
+    """What one task reads: a stream, or without one the word to every shard that a batch is on."""
+
+    def __init__(self, stream: str | None, batch: int) -> None:
+        self.stream = stream
+        self.batch = batch
+
+
+class ThalwegSource(DataSource):
+    @classmethod
+    def name(cls) -> str:
+        return "thalweg"
+
+    def schema(self) -> str:
+        return SCHEMA
+
+    def streamReader(self, schema: Any) -> DataSourceStreamReader:
+        return ThalwegReader(self.options)
+
+
+class ThalwegReader(DataSourceStreamReader):
+    def __init__(self, options: Any) -> None:
+        self._root = options["root"]
+        self._labels = [int(label) for label in options["labels"].split(",")]
+
+    def initialOffset(self) -> dict[str, int]:
+        return {"batch": 0}
+
+    def latestOffset(self, start: dict[str, int], limit: Any = None) -> dict[str, int]:
+        log = ControlLog(Path(self._root))
+        batch = start["batch"]
+        if not log.has(batch) or log.read(batch).finished:
+            return start
+        return {"batch": batch + 1}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
+        batch = start["batch"]
+        entry = ControlLog(Path(self._root)).read(batch)
+        streams = [name for name, ended in entry.ended.items() if not ended]
+        return [*(Take(name, batch) for name in streams), Take(None, batch)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, Take), "partitions are takes"
+        bodies: list[bytes | None]
+        if partition.stream is None:
+            bodies = [None] * len(self._labels)
+        else:
+            work_of(self._root)
+            taken = take_batch(self._root, partition.stream, partition.batch)
+            known = replace(taken, pieces={})
+            bodies = [
+                pickle.dumps((known, taken.pieces.get(shard, [])))
+                for shard in range(len(self._labels))
+            ]
+        yield pa.RecordBatch.from_arrays(
+            [
+                pa.array(self._labels, pa.int32()),
+                pa.array([partition.batch] * len(bodies), pa.int64()),
+                pa.array(bodies, pa.binary()),
+            ],
+            names=["label", "batch", "body"],
+        )
+
+    def commit(self, end: dict[str, int]) -> None:
+        """The outlet sweeps."""
+
+    def stop(self) -> None:
+        """Nothing is open here."""

@@ -1,0 +1,28 @@
+"""The one stateful operator of a job: a shard's step, its state named in Spark's store."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pandas as pd
+
+OUTPUT = "batch long, body binary"
+STATE = "state string"
+
+
+def shard_function(root: str, labels: list[int]) -> Callable[..., Iterator[pd.DataFrame]]:
+    def step(key: tuple[Any, ...], parts: Iterator[pd.DataFrame], state: Any) -> Any:
+        from thalweg.job.tasks import shard_batch
+
+        batch, bodies = 0, []
+        for part in parts:
+            batch = int(part["batch"].iloc[0])
+            bodies += [bytes(body) for body in part["body"] if body is not None]
+        before = state.get[0] if state.exists else None
+        done = shard_batch(root, labels.index(int(key[0])), batch, bodies, before)
+        state.update((done[0].state,))
+        yield pd.DataFrame({"batch": [batch], "body": [pickle.dumps(done)]})
+
+    return step

@@ -1,0 +1,1 @@
+"""What came of a batch: the next control entry, and the answers."""

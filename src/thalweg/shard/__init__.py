@@ -1,0 +1,1 @@
+"""One batch of one shard."""
