@@ -145,7 +145,7 @@ class Reference:
     def answer_at(self, plan: Plan, now: int) -> list[Values]:
         """The rows of a relation at an instant, or the elements of a stream at it."""
         if isinstance(plan, Rstream):
-            evaluated = any(self.evaluations(plan.input, now, now + 1))
+            evaluated = bool(self.evaluations(plan.input, now, now + 1))
             rows = self._at(plan.input, now) if evaluated else []
         elif isinstance(plan, StreamOperator):
             after, before = (self._at(plan.input, instant) for instant in (now, now - 1))

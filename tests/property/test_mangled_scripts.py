@@ -16,7 +16,7 @@ from thalweg.cql.dialect import Cql
 from thalweg.errors import QueryError, QueryErrors, SourceText
 from thalweg.explain import explain_text
 from thalweg.program import bind_script
-from thalweg.testing.golden import Section, read_golden
+from thalweg.testing.sections import Section, read_golden
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 BATCHES, MANGLED_PER_BATCH = 4, 200
