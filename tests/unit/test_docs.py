@@ -33,6 +33,8 @@ from .conftest import Command
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+# Enough for every query to answer something; the reference takes a minute for 200.
+GENERATED_ROWS = 60
 FENCE = re.compile(r"^```(\w+)[ \t]*([^\n]*)\n(.*?)^```$", re.M | re.S)
 
 
@@ -61,6 +63,7 @@ FolderOf = Callable[[Path], Path]
 def test_scripts_run(page: Path, folder_of: FolderOf) -> None:
     """Each query answers something, and the same before and after the rewrites."""
     text = "\n".join(text for _, text in blocks(page, "cql"))
+    text = re.sub(r"rows = \d+", f"rows = {GENERATED_ROWS}", text)
     program = bind_script(SourceText(page.name, text), (folder_of(page),))
     reference = Reference(read_inputs(program, RunReport(), None, print), no_python)
     assert program.catalog.queries()
