@@ -547,3 +547,16 @@ def test_many_mistakes_are_not_all_shown(thalweg: Command, tmp_path: Path) -> No
     ended = thalweg("check", "s.cql")
     assert ended.err.count("error:") == 50
     assert ended.err.endswith("and 10 more\n")
+
+
+def test_a_null_of_a_generator_in_a_column_that_has_none(thalweg: Command, tmp_path: Path) -> None:
+    (tmp_path / "s.cql").write_text(
+        "CREATE STREAM S (temperature DOUBLE NOT NULL, ts TIMESTAMP) TIMESTAMP BY ts\n"
+        "  FROM generator('readings', rows = 500);\n"
+        "CREATE QUERY q AS SELECT temperature FROM S WHERE temperature IS NULL;\n"
+    )
+    assert thalweg("run", "s.cql", "--out", "out").code == 0
+    assert answers(tmp_path) == []
+    rejects = listed(tmp_path, "_rejects")
+    assert rejects
+    assert all("NOT NULL" in str(reject["reason"]) for reject in rejects)

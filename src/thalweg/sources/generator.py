@@ -10,7 +10,7 @@ from thalweg.connectors import OptionSpec
 from thalweg.errors import did_you_mean
 from thalweg.functions.cast import parse_timestamp
 from thalweg.functions.registry import Failure
-from thalweg.sources.base import Accepted, ReadRequest, Reject
+from thalweg.sources.base import Accepted, ReadRequest, Reject, not_null
 from thalweg.types import BIGINT, DOUBLE, INT, STRING, TIMESTAMP, Type
 
 OPTIONS = {
@@ -126,4 +126,12 @@ def read(request: ReadRequest) -> Iterator[Accepted | Reject]:
     for number in range(1, connector.option("rows") + 1):
         time += int(rng.expovariate(connector.option("rate")) * 1_000_000)
         row = next(rows) | {"ts": time}
-        yield Accepted(tuple(row[name] for name in names), f"{connector.location}:{number}")
+        place = f"{connector.location}:{number}"
+        values = tuple(row[name] for name in names)
+        try:
+            for i, value in enumerate(values):
+                not_null(value, i, request.columns, request.required)
+        except Failure as failure:
+            yield Reject.of(place, str(failure), values)
+        else:
+            yield Accepted(values, place)
