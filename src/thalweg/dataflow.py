@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from thalweg.evaluate import Compiler, Failures
+from thalweg.group_value import group_value
 from thalweg.operators.aggregate_defined import DefinedAggregateRun
 from thalweg.operators.aggregate_final import FinalAggregateRun
 from thalweg.operators.aggregate_partial import PartialAggregateRun
@@ -71,7 +72,6 @@ from thalweg.plan.placed import (
     is_fixed,
     is_local,
 )
-from thalweg.reference import group_value
 from thalweg.types import BOOLEAN, Schema
 from thalweg.vector.evaluate import VectorCompiler
 

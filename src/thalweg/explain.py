@@ -35,8 +35,6 @@ from thalweg.plan.text import expression_text
 from thalweg.types import Schema
 from thalweg.units import Unit, describe
 
-STAGES = ("bound", "logical")
-
 
 def plan_at(query: Query, stage: str) -> Plan:
     """A query's plan as it is after the named stage."""

@@ -41,21 +41,16 @@ from thalweg.evaluate import (
     Compiler,
     Evaluate,
     Failures,
-    LoadPython,
     Surroundings,
-    describe_exception,
 )
-from thalweg.functions import AGGREGATES, Failure, Signature
-from thalweg.functions.aggregates import evaluate_aggregate
+from thalweg.group_value import group_value
 from thalweg.intake.accept import Arrival
 from thalweg.plan.expressions import (
     AggregateCall,
     Expression,
-    columns_used,
-    conjuncts,
-    moved,
     outer_columns_used,
 )
+from thalweg.plan.inner_joins import inner_members, placed_conditions
 from thalweg.plan.nodes import (
     Aggregate,
     Distinct,
@@ -83,8 +78,6 @@ from thalweg.plan.nodes import (
     UnboundedWindow,
     Window,
 )
-from thalweg.plan.text import expression_text
-from thalweg.python_values import from_python, to_python
 from thalweg.units import LAST_INSTANT
 from thalweg.values import normal_zeros, row_key, sort_key
 
@@ -372,7 +365,7 @@ class Reference:
         raise AssertionError(f"unknown window {window}")
 
     def _filter(self, plan: Filter, now: int, outer: Values | None) -> list[Row]:
-        members = _inner_members(plan.input)
+        members = inner_members(plan.input)
         if len(members) > 1:
             return self._product(members, self._tests(plan, now, outer), now, outer)
         return [
@@ -405,12 +398,12 @@ class Reference:
         """The conditions of a tree of inner joins, each with the last column it looks at."""
         return [
             Test(last, partial(self._is_true, condition, now=now, outer=outer))
-            for last, condition in self._once("conditions", plan, _placed_conditions)
+            for last, condition in self._once("conditions", plan, placed_conditions)
         ]
 
     def _join(self, plan: Join, now: int, outer: Values | None) -> list[Row]:
         if plan.kind in (JoinKind.INNER, JoinKind.CROSS):
-            return self._product(_inner_members(plan), self._tests(plan, now, outer), now, outer)
+            return self._product(inner_members(plan), self._tests(plan, now, outer), now, outer)
         left = self.relation(plan.left, now, outer)
         right = self.relation(plan.right, now, outer)
 
@@ -524,38 +517,6 @@ class Reference:
         return Surroundings(outer, rows_of, self.failures)
 
 
-def group_value(
-    call: AggregateCall, arguments: list[Values], load_python: LoadPython, failures: Failures
-) -> Any:
-    """An aggregate on the argument rows of a group."""
-    try:
-        if call.path is not None:
-            return _user_aggregate(call, call.path, arguments, load_python)
-        function = AGGREGATES[call.function]
-        signature = Signature(tuple(a.type for a in call.arguments), call.type)
-        return evaluate_aggregate(function, function.make(signature), arguments, call.distinct)
-    except Failure as failure:
-        failures.note(expression_text(call), str(failure), ())
-        return None
-
-
-def _user_aggregate(
-    call: AggregateCall, path: str, arguments: list[Values], load_python: LoadPython
-) -> Any:
-    if call.distinct:
-        arguments = list({row_key(values): values for values in arguments}.values())
-    types = [argument.type for argument in call.arguments]
-    try:
-        state = load_python(path)()
-        for values in sorted(arguments, key=row_key):
-            state.add(*map(to_python, values, types))
-        return from_python(state.result(), call.type)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        raise Failure(describe_exception(error)) from None
-
-
 @dataclass(frozen=True, slots=True)
 class Test:
     """A condition on a combination of rows, and the last column that it looks at."""
@@ -579,35 +540,6 @@ def _place(element: Element) -> tuple[Any, ...]:
 def _in_time(instants: set[int]) -> set[int]:
     """Instants up to the end of time: what would change later stays."""
     return {now for now in instants if now <= LAST_INSTANT}
-
-
-def _inner_members(plan: Plan) -> list[Plan]:
-    """The inputs of a tree of inner and cross joins, from left to right."""
-    if isinstance(plan, Join) and plan.kind in (JoinKind.INNER, JoinKind.CROSS):
-        return _inner_members(plan.left) + _inner_members(plan.right)
-    return [plan]
-
-
-def _placed_conditions(plan: Plan) -> list[tuple[int, Expression]]:
-    """The conditions on rows of an inner join, each with the last column it looks at."""
-    match plan:
-        case Filter(input=source, predicate=predicate):
-            conditions = [*conjuncts(predicate), *_inner_conditions(source, 0)]
-        case JoinGraph(predicates=predicates):
-            conditions = list(predicates)
-        case _:
-            conditions = list(_inner_conditions(plan, 0))
-    return [(max(columns_used(condition), default=-1), condition) for condition in conditions]
-
-
-def _inner_conditions(plan: Plan, start: int) -> Iterator[Expression]:
-    """The conditions of such a tree, over the columns of all its inputs."""
-    if not (isinstance(plan, Join) and plan.kind in (JoinKind.INNER, JoinKind.CROSS)):
-        return
-    yield from _inner_conditions(plan.left, start)
-    yield from _inner_conditions(plan.right, start + len(plan.left.schema))
-    if plan.condition is not None:
-        yield from (moved(part, start) for part in conjuncts(plan.condition))
 
 
 def _children(plan: Plan) -> Iterator[Plan]:

@@ -34,12 +34,13 @@ ALLOWED = {
     "sources": {"catalog", "coercion", "connectors", "functions"},
     "intake": {"catalog", "dataflow", "functions", "kernels", "operators", "plan", "segments"}
     | {"sources", "vector"},
-    "reference": RUNNING | {"bags", "functions", "plan"},
+    "group_value": {"evaluate", "functions", "plan", "python_values"},
+    "reference": {"answers", "bags", "evaluate", "functions", "group_value", "intake", "plan"},
     "vector": {"evaluate", "kernels", "plan"},
     "kernels": set(),
     "operators": {"answers", "bags", "evaluate", "functions", "kernels", "plan", "reference"}
     | {"vector"},
-    "dataflow": {"evaluate", "operators", "plan", "reference", "vector"},
+    "dataflow": {"evaluate", "group_value", "operators", "plan", "vector"},
     "segments": {"operators", "vector"},
     "control": {"segments"},
     "work": {"catalog", "dataflow", "intake", "plan", "program", "sources"},

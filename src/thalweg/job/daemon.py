@@ -1,8 +1,8 @@
 """The daemon that forks Spark's Python workers: it imports first, and collects no garbage
 after every task.
 
-Spark's own daemon runs a full collection after each task, which costs tens of
-milliseconds with these libraries loaded; one in two hundred is enough.
+Spark's own daemon runs a full collection after each task, which with these
+libraries loaded costs more than a small task; one in two hundred is enough.
 """
 
 from __future__ import annotations

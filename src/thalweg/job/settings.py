@@ -1,4 +1,4 @@
-"""How Spark is set up. Each setting has a reason; the figures are in docs/architecture.md."""
+"""How Spark is set up; each setting has a reason."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _STREAMING = "org.apache.spark.sql.execution.streaming"
 
 SETTINGS = {
-    # A rename instead of a rename, a checksum and a look: a third of a small batch.
+    # Fewer looks at the file system for each small file of the checkpoint.
     "spark.sql.streaming.checkpointFileManagerClass": (
         f"{_STREAMING}.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
@@ -24,7 +24,6 @@ SETTINGS = {
     # Workers are met through Unix sockets, and forked by a daemon that has imported all.
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.python.daemon.module": "thalweg.job.daemon",
-    "spark.sql.shuffle.partitions": "2",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.bindAddress": "127.0.0.1",

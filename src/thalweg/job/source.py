@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 from thalweg.control import ControlLog
-from thalweg.job.tasks import take_batch, work_of
+from thalweg.job.tasks import take_batch
 
 SCHEMA = "label int, batch long, body binary"
 
@@ -68,7 +68,6 @@ class ThalwegReader(DataSourceStreamReader):
         if partition.stream is None:
             bodies = [None] * len(self._labels)
         else:
-            work_of(self._root)
             taken = take_batch(self._root, partition.stream, partition.batch)
             known = replace(taken, pieces={})
             bodies = [

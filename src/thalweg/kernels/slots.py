@@ -15,7 +15,8 @@ from thalweg.kernels import kernel
 
 Words = npt.NDArray[np.int64]
 
-EMPTY, GONE = -1, -2
+# A place in the table that was never used; one whose slot was released holds -2.
+EMPTY = -1
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(32)

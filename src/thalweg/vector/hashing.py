@@ -31,11 +31,6 @@ def hash_columns(columns: Columns, length: int) -> Hashes:
     return hashes.view(np.int64)
 
 
-def is_exact(columns: Columns) -> bool:
-    """Whether equal hashes mean equal values, NULLs aside."""
-    return len(columns) == 1 and columns[0].is_fixed
-
-
 def hash_column(column: Vector) -> Hashes:
     """NULL hashes as zero or an empty text does."""
     if isinstance(column.data, np.ndarray):
