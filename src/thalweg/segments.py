@@ -66,7 +66,7 @@ class SegmentWriter:
             self._file.close()
 
 
-def write_records(path: Path, records: Records) -> None:
+def store_records(path: Path, records: Records) -> None:
     """The records of a query as a segment of their own."""
     arrays = [pa.array(records.time), pa.array(records.weight)]
     arrays += [to_stored(column) for column in records.columns]
@@ -78,7 +78,7 @@ def write_records(path: Path, records: Records) -> None:
     os.replace(partial, path)
 
 
-def read_records(path: Path, schema: Schema) -> Records:
+def stored_records(path: Path, schema: Schema) -> Records:
     with pa.memory_map(str(path)) as file:
         (batch,) = pa.ipc.open_stream(file)
     time, weight = (batch.column(i).to_numpy() for i in range(2))

@@ -56,7 +56,18 @@ ALLOWED = {
     "run": {"answers", "catalog", "deliver", "evaluate", "intake", "outputs", "program"}
     | {"reference", "report", "sources"},
     "job": {"answers", "catalog", "control", "dataflow", "deliver", "intake", "optimize", "outlet"}
-    | {"outputs", "plan", "program", "report", "run", "segments", "shard", "sources", "work"},
+    | {
+        "outputs",
+        "plan",
+        "program",
+        "report",
+        "run",
+        "segments",
+        "shard",
+        "sinks",
+        "sources",
+        "work",
+    },
     "demo": {"answers", "bags", "catalog", "functions", "plan", "program", "reference"}
     | {"report", "run", "sinks"},
     "testing": LANGUAGE

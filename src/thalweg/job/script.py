@@ -16,13 +16,14 @@ from thalweg.job.settings import session
 from thalweg.optimize.place import place
 from thalweg.optimize.rewrite import rewrite
 from thalweg.optimize.rules import RULES
-from thalweg.outlet.answers import changes_of
+from thalweg.outlet.answers import answer_of, changes_of
 from thalweg.outputs import targets_of
 from thalweg.plan.expressions import walk
 from thalweg.plan.text import expression_text
 from thalweg.program import Program
 from thalweg.report import RunReport, StreamCounts, doubts
 from thalweg.run import Notice, make_folder, read_tables
+from thalweg.sinks.columns import write_records
 from thalweg.work import Work
 
 if TYPE_CHECKING:
@@ -56,14 +57,16 @@ def run_on_spark(
         for query in program.catalog.queries():
             notice(f"writing {query.name}")
             report.records[query.name] = progress.records.get(query.name, 0)
-            schema = query.plan.schema
+            written = (work.root, query.name, query.plan.schema, work.shards)
             own = [target for target in targets if target.query is query]
             for target in own:
-                deliver(changes_of(work.root, query.name, schema, work.shards), target)
-            report.files += [target.path for target in own if target.path is not None]
+                if target.path is None:
+                    deliver(changes_of(*written), target)
+                else:
+                    write_records(target.path, target.kind.name, query, answer_of(*written))
+                    report.files.append(target.path)
             if not targets:
-                changes = list(changes_of(work.root, query.name, schema, work.shards))
-                shown.append(stamped(query, changes))
+                shown.append(stamped(query, list(changes_of(*written))))
             elif not own:
                 report.unwritten.add(query.name)
             own_calls = _calls(query)

@@ -15,7 +15,7 @@ from thalweg.intake.split import split
 from thalweg.intake.take import Taken
 from thalweg.operators.delta import BEFORE_TIME, FOREVER, Delta, combined
 from thalweg.plan.placed import Exchange
-from thalweg.segments import Piece, SegmentReader, SegmentWriter, write_records
+from thalweg.segments import Piece, SegmentReader, SegmentWriter, store_records
 from thalweg.work import Work, tick_of
 
 
@@ -72,7 +72,7 @@ class Shard:
         for query, some in stepped.answers.items():
             records[query] = some.count
             if records[query]:
-                write_records(result_path(self._work.root, entry.batch, query, self._number), some)
+                store_records(result_path(self._work.root, entry.batch, query, self._number), some)
         failures = list(dataflow.failures.noted)
         dataflow.failures.noted.clear()
         stored = self._store(dataflow, entry.batch)
