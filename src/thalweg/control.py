@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from thalweg.record_segments import Part, RecordPiece
 from thalweg.segments import Piece
 
 
@@ -24,7 +25,12 @@ class Entry:
     By stream: the cursor of its source, whether that is at its end, the promise and
     the first instant. By exchange between shards: how far it has come, and by shard
     the pieces that wait. `draining`: all input is read, and every promise goes to the
-    end of time; `finished`: nothing is left to do.
+    end of time; `finished`: nothing is left to do. `flush`: shards are to write the
+    records that wait to become a file.
+
+    What the batch before left is here too: where its records lie, the parts that are
+    to be published, and how many rows of each stream and records of each query there
+    have been so far.
     """
 
     batch: int
@@ -36,6 +42,11 @@ class Entry:
     pieces: dict[int, list[Piece]] = field(default_factory=dict)
     draining: bool = False
     finished: bool = False
+    flush: bool = False
+    answers: list[RecordPiece] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
+    rows: dict[str, int] = field(default_factory=dict)
+    records: dict[str, int] = field(default_factory=dict)
 
 
 class ControlLog:
@@ -62,10 +73,23 @@ class ControlLog:
             int(shard): [Piece(**piece) for piece in pieces]
             for shard, pieces in fields["pieces"].items()
         }
+        fields["answers"] = [RecordPiece(**piece) for piece in fields["answers"]]
+        fields["parts"] = [Part(**part) for part in fields["parts"]]
         return Entry(**fields)
 
     def has(self, batch: int) -> bool:
         return self._path(batch).exists()
+
+    def last(self) -> int | None:
+        """The newest entry; None if there is none."""
+        names = [path.stem for path in self._folder.glob("*.json")]
+        return max(map(int, names), default=None)
+
+    def trim(self, batch: int) -> None:
+        """Remove entries before a batch."""
+        for path in self._folder.glob("*.json"):
+            if int(path.stem) < batch:
+                path.unlink()
 
     def _path(self, batch: int) -> Path:
         return self._folder / f"{batch:09d}.json"

@@ -31,7 +31,7 @@ def deliver(changes: Iterable[Change], target: Target) -> None:
     if target.path is None:
         _hand_over(changes, target.kind.open(SinkRequest(target.query, None)))
         return
-    with whole_file(target.path) as path:
+    with whole_file(target.file) as path:
         _hand_over(changes, target.kind.open(SinkRequest(target.query, path)))
 
 

@@ -22,11 +22,21 @@ LATE, REJECTS, FAILURES = "_late", "_rejects", "_failures"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One place for the answer of one query; `path` is None for the terminal."""
+    """One place for the answer of one query; `path` is None for the terminal.
+
+    With `in_parts` it is a folder, and the answer comes as any number of files in it.
+    """
 
     query: Query
     kind: SinkKind
     path: Path | None
+    in_parts: bool = False
+
+    @property
+    def file(self) -> Path:
+        """The file of the whole answer."""
+        assert self.path is not None, "the terminal is no file"
+        return self.path / f"part-0.{self.kind.suffix}" if self.in_parts else self.path
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +46,7 @@ class _File:
     path: Path
     content: str
     connector: Connector | None = None
+    in_parts: bool = False
 
     def error(self, message: str, hint: str | None = None) -> QueryError:
         if self.connector is None:
@@ -46,9 +57,14 @@ class _File:
         """The file behind links; refuses what is there and cannot be replaced."""
         try:
             path = self.path.resolve()
-            if path.is_dir():
-                raise self.error(f"cannot write {self.path}: it is a folder")
-            if path.exists() and not path.is_file():
+            if path.is_dir() and not self.in_parts:
+                raise self.error(
+                    f"cannot write {self.path}: it is a folder",
+                    hint="end the location with / to have the answer in parts in it",
+                )
+            if self.in_parts and path.exists() and not path.is_dir():
+                raise self.error(f"cannot write into {self.path}: it is not a folder")
+            if path.exists() and not path.is_file() and not self.in_parts:
                 raise self.error(f"cannot write {self.path}: it is not a regular file")
             nearest = next(parent for parent in path.parents if parent.exists())
             if not nearest.is_dir():
@@ -76,12 +92,19 @@ def targets_of(program: Program, out: Path | None, file_format: str) -> list[Tar
     for sink in program.catalog.sinks():
         kind, query = SINKS[sink.connector.name], program.query(sink.query)
         location: Path | None = None
+        in_parts = False
         if kind.suffix is not None:
             location = program.folders[0] / path_of(sink.connector)
-            files.append(_File(location, f'sink "{sink.name}"', sink.connector))
-        targets.append(Target(query, kind, location))
+            in_parts = is_folder(sink.connector)
+            files.append(_File(location, f'sink "{sink.name}"', sink.connector, in_parts))
+        targets.append(Target(query, kind, location, in_parts))
     _refuse_collisions(program, files)
     return targets
+
+
+def is_folder(connector: Connector) -> bool:
+    """Whether a sink's location names a folder for parts of the answer."""
+    return (connector.location or "").endswith("/")
 
 
 def _inputs(program: Program) -> list[Stream | Table]:
@@ -110,7 +133,7 @@ def _refuse_collisions(program: Program, files: list[_File]) -> None:
         if not SOURCES[request.connector.name].reads_files:
             continue
         for path in files_of(request):
-            found = written.get(path.resolve())
+            found = written.get(path.resolve()) or written.get(path.resolve().parent)
             if found is not None:
                 raise found.error(
                     f"{found.content} would be written over {path.name}, which "

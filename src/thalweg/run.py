@@ -52,7 +52,7 @@ def run_on_reference(
         own = [target for target in targets if target.query is query]
         for target in own:
             deliver(changes, target)
-        report.files += [target.path for target in own if target.path is not None]
+        report.files += [target.file for target in own if target.path is not None]
         if not targets:
             shown.append(stamped(query, changes))
         elif not own:

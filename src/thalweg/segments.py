@@ -8,7 +8,6 @@ only those that a control entry or a manifest names count.
 from __future__ import annotations
 
 import mmap
-import os
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,6 @@ from typing import BinaryIO
 
 import pyarrow as pa
 
-from thalweg.operators.answer import Records
 from thalweg.operators.delta import Delta, Times
 from thalweg.types import Schema
 from thalweg.vector.column import Columns, Vector, from_stored, to_stored
@@ -64,25 +62,6 @@ class SegmentWriter:
     def close(self) -> None:
         if self._file is not None:
             self._file.close()
-
-
-def store_records(path: Path, records: Records) -> None:
-    """The records of a query as a segment of their own."""
-    arrays = [pa.array(records.time), pa.array(records.weight)]
-    arrays += [to_stored(column) for column in records.columns]
-    batch = pa.RecordBatch.from_arrays(arrays, names=[str(i) for i in range(len(arrays))])
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(f".{uuid.uuid4().hex}")
-    with pa.OSFile(str(partial), "wb") as file, pa.ipc.new_stream(file, batch.schema) as writer:
-        writer.write_batch(batch)
-    os.replace(partial, path)
-
-
-def stored_records(path: Path, schema: Schema) -> Records:
-    with pa.memory_map(str(path)) as file:
-        (batch,) = pa.ipc.open_stream(file)
-    time, weight = (batch.column(i).to_numpy() for i in range(2))
-    return Records(_columns(batch, 2, schema), time, weight)
 
 
 class SegmentReader:

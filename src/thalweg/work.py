@@ -5,6 +5,7 @@ Written once when the job starts; every worker reads it from there.
 
 from __future__ import annotations
 
+import os
 import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from thalweg.catalog import Stream
+from thalweg.catalog import Query, Stream
 from thalweg.dataflow import Dataflow
 from thalweg.intake.reading import StreamReader
 from thalweg.plan.nodes import StreamScan
@@ -23,9 +24,24 @@ from thalweg.units import Unit
 
 Values = tuple[Any, ...]
 
+_FILE = "work.pickle"
+
+
+@dataclass(frozen=True)
+class PartSink:
+    """A query whose records the shards write into a folder themselves."""
+
+    query: Query
+    format: str
+    suffix: str
+    folder: Path
+
 
 @dataclass(frozen=True)
 class Work:
+    """`followed` are the queries whose records the outlet reads; `keeps_answers`: it reads
+    all of them once more at the end."""
+
     root: Path
     placement: Placement
     streams: Mapping[str, Stream]
@@ -35,14 +51,23 @@ class Work:
     finest: Unit
     shards: int
     rows_per_batch: int
+    part_sinks: tuple[PartSink, ...] = ()
+    followed: frozenset[str] = frozenset()
+    keeps_answers: bool = False
 
     def save(self) -> None:
         self.root.mkdir(parents=True, exist_ok=True)
-        (self.root / "work.pickle").write_bytes(pickle.dumps(self))
+        partial = self.root / f".{_FILE}"
+        partial.write_bytes(pickle.dumps(self))
+        os.replace(partial, self.root / _FILE)
+
+    @staticmethod
+    def is_saved(root: Path) -> bool:
+        return (root / _FILE).exists()
 
     @staticmethod
     def load(root: Path) -> Work:
-        work: Work = pickle.loads((root / "work.pickle").read_bytes())
+        work: Work = pickle.loads((root / _FILE).read_bytes())
         return work
 
     def reader(self, stream: str) -> StreamReader:

@@ -83,7 +83,7 @@ def test_the_same_files(format: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     for seed in range(SEEDS):
         query, records = random_records(random.Random(seed))
         write_one_by_one(expected, format, query, records)
-        write_records(actual, format, query, records)
+        write_records(actual, format, query, [records])
         if format == "parquet":
             assert pq.read_schema(actual) == pq.read_schema(expected)
             assert content(actual, query) == content(expected, query), f"seed {seed}"

@@ -32,7 +32,16 @@ ALLOWED = {
     "bags": {"plan"},
     "connectors": {"catalog", "cql"},
     "sources": {"catalog", "coercion", "connectors", "functions"},
-    "intake": {"catalog", "dataflow", "functions", "kernels", "operators", "plan", "segments"}
+    "intake": {
+        "catalog",
+        "clock",
+        "dataflow",
+        "functions",
+        "kernels",
+        "operators",
+        "plan",
+        "segments",
+    }
     | {"sources", "vector"},
     "group_value": {"evaluate", "functions", "plan", "python_values"},
     "reference": {"answers", "bags", "evaluate", "functions", "group_value", "intake", "plan"},
@@ -42,10 +51,14 @@ ALLOWED = {
     | {"vector"},
     "dataflow": {"evaluate", "group_value", "operators", "plan", "vector"},
     "segments": {"operators", "vector"},
-    "control": {"segments"},
+    "record_segments": {"operators", "vector"},
+    "clock": set(),
+    "control": {"record_segments", "segments"},
     "work": {"catalog", "dataflow", "intake", "plan", "program", "sources"},
-    "shard": {"control", "dataflow", "intake", "operators", "plan", "segments", "work"},
-    "outlet": {"answers", "control", "intake", "operators", "segments", "shard", "vector", "work"},
+    "shard": {"clock", "control", "dataflow", "intake", "operators", "plan", "record_segments"}
+    | {"segments", "sinks", "work"},
+    "outlet": {"answers", "control", "intake", "operators", "record_segments", "segments"}
+    | {"shard", "sources", "work"},
     "local": {"answers", "catalog", "dataflow", "evaluate", "intake", "operators", "plan"}
     | {"reference", "vector"},
     "sinks": {"answers", "catalog", "connectors", "functions", "operators", "vector"},

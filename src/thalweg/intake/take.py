@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from thalweg.clock import Clock
 from thalweg.dataflow import Dataflow
 from thalweg.intake.reading import Cursor, StreamReader
 from thalweg.intake.split import split
@@ -33,6 +34,8 @@ class Taken:
     rejects: list[Reject]
     first: int | None
     largest: int | None
+    failures: list[tuple[str, str, str]]
+    seconds: dict[str, float]
 
 
 def take(
@@ -45,17 +48,23 @@ def take(
     shards: int,
     folder: Path,
 ) -> Taken:
-    part = reader.read(cursor, rows)
+    clock = Clock()
+    with clock.time("read"):
+        part = reader.read(cursor, rows)
     pieces: dict[int, list[Piece]] = {}
     if len(part.rows):
-        sent = fragments.step({stream: part.rows}, {stream: BEFORE_TIME}, {}).sent
-        writer = SegmentWriter(folder)
-        for exchange in exchanges:
-            delta = sent[exchange.number]
-            for shard, own in enumerate(split(delta, exchange.keys, shards)):
-                if len(own):
-                    pieces.setdefault(shard, []).append(writer.add(exchange.number, own))
-        writer.close()
+        with clock.time("filter"):
+            sent = fragments.step({stream: part.rows}, {stream: BEFORE_TIME}, {}).sent
+        with clock.time("split"):
+            writer = SegmentWriter(folder)
+            for exchange in exchanges:
+                delta = sent[exchange.number]
+                for shard, own in enumerate(split(delta, exchange.keys, shards)):
+                    if len(own):
+                        pieces.setdefault(shard, []).append(writer.add(exchange.number, own))
+            writer.close()
+    failures = list(fragments.failures.noted)
+    fragments.failures.noted.clear()
     times = part.rows.start
     return Taken(
         stream,
@@ -67,4 +76,6 @@ def take(
         part.rejects,
         int(np.min(times)) if len(times) else None,
         part.cursor.largest,
+        failures,
+        clock.seconds,
     )

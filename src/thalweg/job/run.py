@@ -4,101 +4,159 @@ from __future__ import annotations
 
 import pickle
 import time
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from thalweg.control import ControlLog
+from thalweg.control import Entry
+from thalweg.errors import QueryError
 from thalweg.intake.take import Taken
-from thalweg.job.source import ThalwegSource
+from thalweg.job.source import ThalwegSource, is_stopped, let_run, stop_after_batch
 from thalweg.job.stateful import OUTPUT, STATE, shard_function
-from thalweg.outlet.commit import first_entry, next_entry, sweep
+from thalweg.outlet.commit import Outlet
 from thalweg.shard.step import ShardResult
-from thalweg.sources import Accepted, Reject
+from thalweg.shard.working import remove_working_state
 from thalweg.work import Work
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-
-@dataclass
-class Progress:
-    """What has been done so far."""
-
-    batches: int = 0
-    rows: dict[str, int] = field(default_factory=dict)
-    late: dict[str, list[Accepted]] = field(default_factory=dict)
-    rejects: dict[str, list[Reject]] = field(default_factory=dict)
-    latest: dict[str, int | None] = field(default_factory=dict)
-    records: dict[str, int] = field(default_factory=dict)
-    failures: set[tuple[str, str, str]] = field(default_factory=set)
+# Records that are too few for a file of their own are written after this long.
+_ROLL_SECONDS = 10.0
+_POLL_SECONDS = 0.02
 
 
-def run_job(
-    spark: SparkSession, work: Work, notice: Callable[[Progress], None] = lambda p: None
-) -> Progress:
-    """Run until all input is read and answered."""
-    work.save()
-    log = ControlLog(work.root)
-    log.write(first_entry(work))
-    spark.dataSource.register(ThalwegSource)
-    labels = _labels(spark, work.shards)
-    root = str(work.root)
-    progress = Progress()
+@dataclass(frozen=True)
+class BatchDone:
+    """What came of a batch.
 
-    def after_batch(frame: DataFrame, number: int) -> None:
+    `entry` is the one that the next batch starts from. `spent` has the seconds of all
+    tasks by what they did.
+    """
+
+    entry: Entry
+    rows: int
+    seconds: float
+    state_size: int
+    rebuilt: int
+    spent: dict[str, float]
+
+
+Follow = Callable[[BatchDone], None]
+
+
+class Job:
+    """Runs in the background from `start` to `stop`, or until all input is answered."""
+
+    def __init__(self, spark: SparkSession, work: Work, follow: Follow = lambda done: None) -> None:
+        self._spark = spark
+        self._work = work
+        self._follow = follow
+        self._outlet = Outlet(work)
+        self._stopping = False
+        self._flushed = self._ended = time.monotonic()
+        self._query: Any = None
+        self._failure: BaseException | None = None
+        self.entry: Entry | None = None
+
+    def start(self) -> None:
+        self._work.save()
+        let_run(self._work.root)
+        self.entry = self._outlet.start()
+        self._spark.dataSource.register(ThalwegSource)
+        labels = _labels(self._spark, self._work.shards)
+        root = str(self._work.root)
+        source = self._spark.readStream.format("thalweg").options(
+            root=root, labels=",".join(map(str, labels))
+        )
+        self._ended = time.monotonic()
+        self._query = (
+            source.load()
+            .groupBy("label")
+            .applyInPandasWithState(
+                shard_function(root, labels), OUTPUT, STATE, "append", "NoTimeout"
+            )
+            .writeStream.option("checkpointLocation", str(self._work.root / "checkpoint"))
+            .queryName(f"thalweg {self._work.root.name}")
+            .trigger(processingTime="0 seconds")
+            .foreachBatch(self._after_batch)
+            .start()
+        )
+
+    def wait(self) -> None:
+        """Return when everything is answered or the job was stopped; raises if it failed."""
+        while self._query.isActive and not self._is_done():
+            time.sleep(_POLL_SECONDS)
+        if self._query.isActive:
+            self._query.processAllAvailable()
+        failure = self._query.exception()
+        self._query.stop()
+        if self._failure is not None:
+            raise self._failure
+        if failure is not None:
+            raise _as_error(str(failure))
+        if self.is_finished:
+            remove_working_state(self._work.root)
+
+    def stop(self) -> None:
+        """Stop when the batch that is on is done; the next start goes on from there."""
+        self._stopping = True
+
+    @property
+    def is_finished(self) -> bool:
+        return self.entry is not None and self.entry.finished
+
+    def _is_done(self) -> bool:
+        """Whether no batch will follow."""
+        if self._stopping and not self._query.status["isTriggerActive"]:
+            stop_after_batch(self._work.root)
+        return self.is_finished or is_stopped(self._work.root)
+
+    def _after_batch(self, frame: DataFrame, number: int) -> None:
         rows = frame.collect()
         if not rows:
             return
-        batch = rows[0]["batch"]
         done: list[tuple[ShardResult, list[Taken]]] = [pickle.loads(row["body"]) for row in rows]
-        takes = done[0][1]
-        entry = log.read(batch)
-        log.write(next_entry(work, entry, takes, [result for result, _ in done]))
-        sweep(work.root, batch)
-        _count(progress, takes, [result for result, _ in done])
-        notice(progress)
+        takes, results = done[0][1], [result for result, _ in done]
+        now = time.monotonic()
+        flush = self._stopping or now - self._flushed > _ROLL_SECONDS
+        if flush:
+            self._flushed = now
+        entry = self._outlet.end_batch(rows[0]["batch"], takes, results, flush)
+        if self._stopping and self.entry is not None and self.entry.flush:
+            stop_after_batch(self._work.root)
+        self.entry = entry
+        seconds, self._ended = now - self._ended, now
+        spent: Counter[str] = Counter()
+        for seconds_by in (*(t.seconds for t in takes), *(r.seconds for r in results)):
+            spent.update(seconds_by)
+        self._tell(
+            BatchDone(
+                entry,
+                sum(taken.rows for taken in takes),
+                seconds,
+                sum(result.state_size for result in results),
+                sum(result.was_rebuilt for result in results),
+                dict(spent),
+            )
+        )
 
-    source = spark.readStream.format("thalweg").options(
-        root=root, labels=",".join(map(str, labels))
-    )
-    query = (
-        source.load()
-        .groupBy("label")
-        .applyInPandasWithState(shard_function(root, labels), OUTPUT, STATE, "append", "NoTimeout")
-        .writeStream.option("checkpointLocation", str(work.root / "checkpoint"))
-        .trigger(processingTime="0 seconds")
-        .foreachBatch(after_batch)
-        .start()
-    )
-    while query.isActive and not _finished(log, query):
-        time.sleep(0.02)
-    failure = query.exception()
-    query.stop()
-    if failure is not None:
-        raise RuntimeError(str(failure).split("\n")[0])
-    return progress
-
-
-def _finished(log: ControlLog, query: Any) -> bool:
-    last = query.lastProgress
-    if last is None:
-        return False
-    batch = 1 + int(last["batchId"])
-    return any(log.has(b) and log.read(b).finished for b in (batch, batch - 1))
+    def _tell(self, done: BatchDone) -> None:
+        try:
+            self._follow(done)
+        except BaseException as failure:
+            self._failure = failure
+            raise
 
 
-def _count(progress: Progress, takes: list[Taken], results: list[ShardResult]) -> None:
-    progress.batches += 1
-    for taken in takes:
-        progress.rows[taken.stream] = progress.rows.get(taken.stream, 0) + taken.rows
-        progress.late.setdefault(taken.stream, []).extend(taken.late)
-        progress.rejects.setdefault(taken.stream, []).extend(taken.rejects)
-        progress.latest[taken.stream] = taken.largest
-    for result in results:
-        progress.failures.update(result.failures)
-        for name, number in result.records.items():
-            progress.records[name] = progress.records.get(name, 0) + number
+def _as_error(text: str) -> Exception:
+    """What a failed query says: a mistake of the user, or the first line of anything else."""
+    for line in text.splitlines():
+        _, found, message = line.partition("thalweg.errors.QueryError: ")
+        if found:
+            return QueryError(message)
+    return RuntimeError(text.split("\n")[0])
 
 
 def _labels(spark: SparkSession, shards: int) -> list[int]:

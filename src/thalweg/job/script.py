@@ -1,36 +1,42 @@
-"""Run a script on Spark: read everything, answer everything, stop."""
+"""Run a script on Spark: from its streams to its sinks, until all is answered or it is stopped."""
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thalweg.answers import Change
 from thalweg.catalog import Query
-from thalweg.deliver import deliver, print_merged, stamped
+from thalweg.deliver import print_merged, stamped
 from thalweg.errors import QueryError
-from thalweg.job.run import Progress, run_job
+from thalweg.job.run import BatchDone, Job
 from thalweg.job.settings import session
 from thalweg.optimize.place import place
 from thalweg.optimize.rewrite import rewrite
 from thalweg.optimize.rules import RULES
-from thalweg.outlet.answers import answer_of, changes_of
-from thalweg.outputs import targets_of
+from thalweg.outlet.answers import pieces_of, records_after, records_of
+from thalweg.outlet.aside import read_aside
+from thalweg.outputs import Target, targets_of
 from thalweg.plan.expressions import walk
 from thalweg.plan.text import expression_text
 from thalweg.program import Program
 from thalweg.report import RunReport, StreamCounts, doubts
 from thalweg.run import Notice, make_folder, read_tables
 from thalweg.sinks.columns import write_records
-from thalweg.work import Work
+from thalweg.work import PartSink, Work
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SHARDS = 4
 ROWS_PER_BATCH = 500_000
+
+# Called with a job that has started; returns when it is over.
+Attend = Callable[[Job], None]
 
 
 def run_on_spark(
@@ -41,45 +47,71 @@ def run_on_spark(
     master: str = "local[*]",
     spark: SparkSession | None = None,
     rows_per_batch: int = ROWS_PER_BATCH,
+    checkpoint: Path | None = None,
+    attend: Attend = Job.wait,
+    follow: Callable[[BatchDone], None] = lambda done: None,
 ) -> RunReport:
-    """Answer every query of a program, as `run_on_reference` does."""
+    """Answer every query of a program, as `run_on_reference` does.
+
+    With a `checkpoint`, a run that was stopped or killed goes on where it was.
+    """
     report = RunReport()
     targets = targets_of(program, out, file_format)
     make_folder(out)
-    tables = read_tables(program, report, out, notice)
-    with tempfile.TemporaryDirectory(prefix="thalweg-") as folder:
-        work = work_of(program, Path(folder), tables, rows_per_batch)
+    with _root(checkpoint) as root:
+        work = _work(program, root, targets, report, out, rows_per_batch, notice)
+        queries = {query.name: query for query in program.catalog.queries()}
+        shown = [q for q in queries.values() if _is_shown(q, targets)]
         notice("starting Spark")
-        running = spark or session(master, work.root)
-        progress = run_job(running, work, lambda done: notice(_line(done)))
-        _report_streams(program, progress, report, out)
-        shown: list[Iterator[tuple[int, Query, Change]]] = []
-        for query in program.catalog.queries():
-            notice(f"writing {query.name}")
-            report.records[query.name] = progress.records.get(query.name, 0)
-            written = (work.root, query.name, query.plan.schema, work.shards)
-            own = [target for target in targets if target.query is query]
-            for target in own:
-                if target.path is None:
-                    deliver(changes_of(*written), target)
-                else:
-                    write_records(target.path, target.kind.name, query, answer_of(*written))
-                    report.files.append(target.path)
-            if not targets:
-                shown.append(stamped(query, list(changes_of(*written))))
-            elif not own:
-                report.unwritten.add(query.name)
-            own_calls = _calls(query)
-            noted = sorted(note for note in progress.failures if note[0] in own_calls)
-            report.list_failures(out, query, noted)
-        print_merged(shown)
-        if spark is None:
-            running.stop()
+        running = spark or session(master, root)
+
+        def after_batch(done: BatchDone) -> None:
+            _show(done, shown)
+            follow(done)
+
+        job = Job(running, work, after_batch)
+        try:
+            job.start()
+            attend(job)
+        finally:
+            if spark is None:
+                running.stop()
+        _report(program, job, work, targets, report, out, notice)
     return report
 
 
+@contextmanager
+def _root(checkpoint: Path | None) -> Iterator[Path]:
+    if checkpoint is not None:
+        yield checkpoint.resolve()
+        return
+    with tempfile.TemporaryDirectory(prefix="thalweg-") as folder:
+        yield Path(folder)
+
+
+def _is_shown(query: Query, targets: list[Target]) -> bool:
+    """Whether a query's records go to the terminal."""
+    return not targets or any(t.query is query and t.path is None for t in targets)
+
+
+def _show(done: BatchDone, shown: list[Query]) -> None:
+    """The records of a batch on the terminal, in the order of time."""
+    if shown and done.entry.answers:
+        schemas = {query.name: query.plan.schema for query in shown}
+        wanted = [piece for piece in done.entry.answers if piece.query in schemas]
+        records = dict(records_after(replace(done.entry, answers=wanted), schemas))
+        print_merged([stamped(q, records[q.name].changes()) for q in shown if q.name in records])
+
+
+# What a job is to do
+
+
 def work_of(
-    program: Program, root: Path, tables: dict[str, list[tuple[object, ...]]], rows: int
+    program: Program,
+    root: Path,
+    tables: dict[str, list[tuple[object, ...]]],
+    rows: int,
+    targets: list[Target],
 ) -> Work:
     """The job of a program."""
     streams = {stream.name: stream for stream in program.catalog.streams()}
@@ -89,7 +121,11 @@ def work_of(
                 f'stream "{stream.name}" is fed from memory',
                 hint="the engine on Spark reads files and generators",
             )
-    plans = {query.name: rewrite(query.plan, RULES).plan for query in program.catalog.queries()}
+    queries = program.catalog.queries()
+    plans = {query.name: rewrite(query.plan, RULES).plan for query in queries}
+    whole = [target for target in targets if target.path is not None and not target.in_parts]
+    followed = {target.query.name for target in whole}
+    followed |= {query.name for query in queries if _is_shown(query, targets)}
     return Work(
         root,
         place(plans, streams),
@@ -100,19 +136,96 @@ def work_of(
         program.catalog.finest_tick(),
         SHARDS,
         rows,
+        tuple(
+            PartSink(target.query, target.kind.name, target.kind.suffix or "", target.path)
+            for target in targets
+            if target.in_parts and target.path is not None
+        ),
+        frozenset(followed),
+        bool(whole),
     )
 
 
-def _report_streams(
-    program: Program, progress: Progress, report: RunReport, out: Path | None
+def _work(
+    program: Program,
+    root: Path,
+    targets: list[Target],
+    report: RunReport,
+    out: Path | None,
+    rows: int,
+    notice: Notice,
+) -> Work:
+    """The job of a program, new or as a checkpoint has it."""
+    tables = read_tables(program, report, out, notice)
+    fresh = work_of(program, root, tables, rows, targets)
+    known = Work.load(root) if Work.is_saved(root) else None
+    if known is None:
+        _refuse_full_folders(fresh.part_sinks)
+        return fresh
+    if fingerprint(known) != fingerprint(fresh):
+        raise QueryError(
+            f"the checkpoint {root} is of another script",
+            detail="Its streams, queries or sinks are not those of this one.",
+            hint="run the script as it was, or begin anew with an empty checkpoint folder",
+        )
+    # Tables stay as they were read when the job began.
+    return replace(fresh, tables=known.tables, shards=known.shards)
+
+
+def fingerprint(work: Work) -> str:
+    """What must not change while a job is kept in a checkpoint."""
+    parts = (work.placement, sorted(work.streams.items()), work.part_sinks, sorted(work.followed))
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def _refuse_full_folders(sinks: tuple[PartSink, ...]) -> None:
+    for sink in sinks:
+        if sink.folder.is_dir() and any(sink.folder.iterdir()):
+            raise QueryError(
+                f"cannot write {sink.query.name} into {sink.folder}: there are files in it",
+                hint="name an empty folder, or go on from the checkpoint that wrote them",
+            )
+
+
+# What came of it
+
+
+def _report(
+    program: Program,
+    job: Job,
+    work: Work,
+    targets: list[Target],
+    report: RunReport,
+    out: Path | None,
+    notice: Notice,
 ) -> None:
+    assert job.entry is not None, "a job that has started has an entry"
+    aside = read_aside(work.root)
     for stream in program.catalog.streams():
         name = stream.name
-        late, rejects = progress.late.get(name, []), progress.rejects.get(name, [])
-        rows = progress.rows.get(name, 0)
+        late, rejects = aside.late[name], aside.rejects[name]
+        rows = job.entry.rows.get(name, 0)
         report.streams[name] = StreamCounts(rows, len(late), len(rejects))
         report.list_refused(out, stream, late, rejects)
-        report.notes += doubts(stream, rows, progress.latest.get(name), rejects)
+        latest = job.entry.cursors[name].get("largest")
+        report.notes += doubts(stream, rows, latest, rejects)
+    pieces = pieces_of(work.root) if work.keeps_answers else {}
+    for query in program.catalog.queries():
+        report.records[query.name] = job.entry.records.get(query.name, 0)
+        own = [target for target in targets if target.query is query]
+        for target in own:
+            if target.path is None:
+                continue
+            if not target.in_parts:
+                notice(f"writing {query.name}")
+                records = records_of(pieces.get(query.name, []), query.plan.schema)
+                write_records(target.path, target.kind.name, query, records)
+            report.files.append(target.path)
+        if targets and not own:
+            report.unwritten.add(query.name)
+        calls = _calls(query)
+        noted = sorted(note for note in aside.failures if note[0] in calls)
+        report.list_failures(out, query, noted)
 
 
 def _calls(query: Query) -> set[str]:
@@ -123,7 +236,3 @@ def _calls(query: Query) -> set[str]:
         for expression in node.expressions
         for part in walk(expression)
     }
-
-
-def _line(progress: Progress) -> str:
-    return f"{sum(progress.rows.values()):,} rows in {progress.batches} batches"

@@ -50,9 +50,10 @@ class ThalwegReader(DataSourceStreamReader):
         return {"batch": 0}
 
     def latestOffset(self, start: dict[str, int], limit: Any = None) -> dict[str, int]:
-        log = ControlLog(Path(self._root))
+        root = Path(self._root)
+        log = ControlLog(root)
         batch = start["batch"]
-        if not log.has(batch) or log.read(batch).finished:
+        if is_stopped(root) or not log.has(batch) or log.read(batch).finished:
             return start
         return {"batch": batch + 1}
 
@@ -88,3 +89,19 @@ class ThalwegReader(DataSourceStreamReader):
 
     def stop(self) -> None:
         """Nothing is open here."""
+
+
+# A job that is asked to stop says so by a file: its source lives in another process.
+_STOP = "stop"
+
+
+def stop_after_batch(root: Path) -> None:
+    (root / _STOP).touch()
+
+
+def let_run(root: Path) -> None:
+    (root / _STOP).unlink(missing_ok=True)
+
+
+def is_stopped(root: Path) -> bool:
+    return (root / _STOP).exists()

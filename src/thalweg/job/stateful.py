@@ -1,4 +1,4 @@
-"""The one stateful operator of a job: a shard's step, its state named in Spark's store."""
+"""The one stateful operator of a job: a shard's step, its manifest in Spark's store."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 OUTPUT = "batch long, body binary"
-STATE = "state string"
+STATE = "manifest binary"
 
 
 def shard_function(root: str, labels: list[int]) -> Callable[..., Iterator[pd.DataFrame]]:
@@ -20,9 +20,9 @@ def shard_function(root: str, labels: list[int]) -> Callable[..., Iterator[pd.Da
         for part in parts:
             batch = int(part["batch"].iloc[0])
             bodies += [bytes(body) for body in part["body"] if body is not None]
-        before = state.get[0] if state.exists else None
-        done = shard_batch(root, labels.index(int(key[0])), batch, bodies, before)
-        state.update((done[0].state,))
-        yield pd.DataFrame({"batch": [batch], "body": [pickle.dumps(done)]})
+        before = bytes(state.get[0]) if state.exists else None
+        result, takes = shard_batch(root, labels.index(int(key[0])), batch, bodies, before)
+        state.update((result.manifest,))
+        yield pd.DataFrame({"batch": [batch], "body": [pickle.dumps((result, takes))]})
 
     return step

@@ -49,7 +49,7 @@ def take_batch(root: str, stream: str, batch: int) -> Taken:
 
 
 def shard_batch(
-    root: str, number: int, batch: int, bodies: list[bytes], state: str | None
+    root: str, number: int, batch: int, bodies: list[bytes], manifest: bytes | None
 ) -> tuple[ShardResult, list[Taken]]:
     """Do a shard's part of a batch; `bodies` are what the takes sent it."""
     takes: list[Taken] = []
@@ -59,4 +59,4 @@ def shard_batch(
         takes.append(taken)
         pieces += own
     entry = ControlLog(Path(root)).read(batch)
-    return _shard(root, number).step(entry, takes, pieces, state), takes
+    return _shard(root, number).step(entry, takes, pieces, manifest), takes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,7 +14,7 @@ from thalweg.operators.calendar import Calendar, Events, all_events
 from thalweg.operators.counts import CountedRows
 from thalweg.operators.delta import Delta, Times, nothing
 from thalweg.types import Schema
-from thalweg.vector.column import Columns, rows_of, taken
+from thalweg.vector.column import Columns, joined, rows_of, taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,19 @@ class Records:
 def no_records(schema: Schema) -> Records:
     empty = nothing(schema)
     return Records(empty.columns, empty.start, empty.weight)
+
+
+def joined_records(parts: Sequence[Records], schema: Schema) -> Records:
+    """The records of one query from several places."""
+    if not parts:
+        return no_records(schema)
+    if len(parts) == 1:
+        return parts[0]
+    return Records(
+        tuple(joined([part.columns[i] for part in parts]) for i in range(len(schema))),
+        np.concatenate([part.time for part in parts]),
+        np.concatenate([part.weight for part in parts]),
+    )
 
 
 class RelationAnswerRun:

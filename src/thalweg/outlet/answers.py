@@ -2,45 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import numpy as np
-
-from thalweg.answers import Change
-from thalweg.operators.answer import Records, no_records
-from thalweg.segments import stored_records
-from thalweg.shard.step import result_path
+from thalweg.control import ControlLog, Entry
+from thalweg.operators.answer import Records, joined_records
+from thalweg.record_segments import RecordPiece, stored_records
 from thalweg.types import Schema
-from thalweg.vector.column import joined
 
 
-def records_of(root: Path, query: str, schema: Schema, shards: int) -> Iterator[Records]:
-    """The records of a query, batch by batch: each batch has a stretch of time of its own."""
-    for folder in sorted((root / "results").glob("*")):
-        paths = (result_path(root, int(folder.name), query, shard) for shard in range(shards))
-        parts = [stored_records(path, schema) for path in paths if path.exists()]
-        if parts:
-            yield _together(parts, schema).in_order()
+def records_after(entry: Entry, schemas: Mapping[str, Schema]) -> Iterator[tuple[str, Records]]:
+    """What each query had to say in the batch before an entry, in order."""
+    pieces: dict[str, list[RecordPiece]] = defaultdict(list)
+    for piece in entry.answers:
+        pieces[piece.query].append(piece)
+    for query, some in pieces.items():
+        schema = schemas[query]
+        parts = [stored_records(piece, schema) for piece in some]
+        yield query, joined_records(parts, schema).in_order()
 
 
-def answer_of(root: Path, query: str, schema: Schema, shards: int) -> Records:
-    """All records of a query, in the order of time."""
-    return _together(list(records_of(root, query, schema, shards)), schema)
+def pieces_of(root: Path) -> dict[str, list[list[RecordPiece]]]:
+    """By query, batch by batch, where its records lie."""
+    log = ControlLog(root)
+    found: dict[str, list[list[RecordPiece]]] = defaultdict(list)
+    for batch in range(1, 1 + (log.last() or 0)):
+        own: dict[str, list[RecordPiece]] = defaultdict(list)
+        for piece in log.read(batch).answers:
+            own[piece.query].append(piece)
+        for query, pieces in own.items():
+            found[query].append(pieces)
+    return found
 
 
-def changes_of(root: Path, query: str, schema: Schema, shards: int) -> Iterator[Change]:
-    for records in records_of(root, query, schema, shards):
-        yield from records.changes()
-
-
-def _together(parts: list[Records], schema: Schema) -> Records:
-    if not parts:
-        return no_records(schema)
-    if len(parts) == 1:
-        return parts[0]
-    return Records(
-        tuple(joined([part.columns[i] for part in parts]) for i in range(len(schema))),
-        np.concatenate([part.time for part in parts]),
-        np.concatenate([part.weight for part in parts]),
-    )
+def records_of(batches: list[list[RecordPiece]], schema: Schema) -> Iterator[Records]:
+    """All records of a query: each batch has a stretch of time of its own."""
+    for pieces in batches:
+        parts = [stored_records(piece, schema) for piece in pieces]
+        yield joined_records(parts, schema).in_order()

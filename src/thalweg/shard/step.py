@@ -2,105 +2,174 @@
 
 from __future__ import annotations
 
-import os
-import pickle
-import uuid
 from collections import defaultdict
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
+from typing import Any
 
+from thalweg.clock import Clock
 from thalweg.control import Entry
-from thalweg.dataflow import Dataflow, Origin
+from thalweg.dataflow import Origin, Stepped
 from thalweg.intake.split import split
 from thalweg.intake.take import Taken
 from thalweg.operators.delta import BEFORE_TIME, FOREVER, Delta, combined
 from thalweg.plan.placed import Exchange
-from thalweg.segments import Piece, SegmentReader, SegmentWriter, store_records
+from thalweg.record_segments import Part, RecordPiece, store_records
+from thalweg.segments import Piece, SegmentReader, SegmentWriter
+from thalweg.shard.manifest import (
+    FIRST,
+    Input,
+    Manifest,
+    read_snapshot,
+    write_snapshot,
+)
+from thalweg.shard.parts import Parts
+from thalweg.shard.working import Working
 from thalweg.work import Work, tick_of
 
 
 @dataclass(frozen=True)
 class ShardResult:
-    """What a shard leaves: its state, pieces for other shards, how far it came, and how
-    many records of each query it wrote."""
+    """What a shard leaves: how to get its state back, pieces for other shards, how far it
+    came, where its records lie, and how many of each query there are.
+
+    `oldest` and `snapshot_batch` are the first batches whose segments and snapshots the
+    manifest needs. `seconds` says where the time went.
+    """
 
     shard: int
-    state: str
+    manifest: bytes
+    oldest: int
+    snapshot_batch: int
     pieces: dict[int, list[Piece]]
     reached: dict[int, int]
     records: dict[str, int]
+    answers: list[RecordPiece]
+    parts: list[Part]
     failures: list[tuple[str, str, str]]
+    state_size: int
+    was_rebuilt: bool
+    seconds: dict[str, float]
 
 
 class Shard:
-    """The working state of a shard in this process.
-
-    `state` names the stored state that it equals; any other is read from its file.
-    """
+    """One shard, as one process sees it: the operators, and where their state lies."""
 
     def __init__(self, work: Work, number: int) -> None:
         self._work = work
         self._number = number
-        self._dataflow: Dataflow | None = None
-        self._state: str | None = None
+        self._working = Working(work.root, number)
+        self._dataflow = work.shard(number)
+        self._parts = Parts(work.part_sinks, number)
 
     def step(
-        self, entry: Entry, takes: list[Taken], pieces: list[Piece], state: str | None
+        self, entry: Entry, takes: list[Taken], pieces: list[Piece], before: bytes | None
     ) -> ShardResult:
-        dataflow = self._at(state)
-        self._dataflow = None  # not to be trusted until the step is done
+        manifest = FIRST if before is None else Manifest.from_bytes(before)
         promises, firsts = moved(entry, takes, self._work)
+        own = (*pieces, *entry.pieces.get(self._number, ()))
+        given = Input(entry.batch, own, promises, firsts, entry.flush)
+        with self._working.held() as is_ours:
+            return self._step(given, manifest, is_ours)
+
+    def _step(self, given: Input, manifest: Manifest, is_ours: bool) -> ShardResult:
+        clock = Clock()
+        with clock.time("attach"):
+            was_rebuilt = self._recall(manifest, is_ours)
+            if is_ours:
+                self._working.soil()
+        stepped = self._advance(given, clock)
+        with clock.time("write"):
+            sent = self._send(stepped.sent, given.batch)
+            followed = {q: r for q, r in stepped.answers.items() if q in self._work.followed}
+            answers = store_records(self._work.root / "results" / f"{given.batch:09d}", followed)
+            parts = self._parts.due(given)
+        failures = list(self._dataflow.failures.noted)
+        self._dataflow.failures.noted.clear()
+        with clock.time("store"):
+            manifest, size = self._keep(manifest.after(given), given, is_ours)
+        return ShardResult(
+            self._number,
+            manifest.to_bytes(),
+            manifest.oldest,
+            manifest.snapshot_batch,
+            sent,
+            {int(number): time for number, time in stepped.reached.items()},
+            {query: records.count for query, records in stepped.answers.items()},
+            answers,
+            parts,
+            failures,
+            size,
+            was_rebuilt,
+            clock.seconds,
+        )
+
+    # State
+
+    def _recall(self, manifest: Manifest, is_ours: bool) -> bool:
+        """Get to the state that a manifest describes; whether it had to be rebuilt."""
+        value = self._working.attach(manifest.token) if is_ours else None
+        if value is not None:
+            self._restore(value)
+            return False
+        self._dataflow = self._work.shard(self._number)
+        self._parts = Parts(self._work.part_sinks, self._number)
+        if manifest.snapshot is not None:
+            self._restore(read_snapshot(manifest.snapshot))
+        for earlier in manifest.inputs:
+            self._advance(earlier, Clock())
+            self._parts.forget_due(earlier)
+        self._dataflow.failures.noted.clear()
+        return manifest != FIRST
+
+    def _restore(self, value: Any) -> None:
+        state, waiting = value
+        self._dataflow.restore(state)
+        self._parts.waiting = waiting
+
+    def _keep(self, manifest: Manifest, given: Input, is_ours: bool) -> tuple[Manifest, int]:
+        """Keep the state, and if it is time a snapshot of it."""
+        value = (self._dataflow.snapshot(), self._parts.waiting)
+        size = self._working.store(value, manifest.token) if is_ours else None
+        if size is None or manifest.is_long(size):
+            folder = self._work.root / "state" / f"{given.batch:09d}"
+            path = write_snapshot(folder, value)
+            manifest = replace(manifest, snapshot=path, snapshot_batch=given.batch, inputs=())
+        return manifest, size or 0
+
+    # One step
+
+    def _advance(self, given: Input, clock: Clock) -> Stepped:
+        """Take in what came; changes the state and nothing else."""
+        exchanges = self._work.placement.exchanges
         reader = SegmentReader()
         parts: dict[int, list[Delta]] = defaultdict(list)
-        for piece in (*pieces, *entry.pieces.get(self._number, ())):
-            schema = self._work.placement.exchanges[piece.exchange].plan.schema
-            parts[piece.exchange].append(reader.read(piece, schema))
-        arrivals: dict[Origin, Delta] = {
-            number: combined(some, self._work.placement.exchanges[number].plan.schema)
-            for number, some in parts.items()
-        }
-        stepped = dataflow.step(arrivals, promises, firsts)
-        writer = SegmentWriter(self._work.root / "segments" / f"{entry.batch:09d}")
-        sent: dict[int, list[Piece]] = {}
-        for number, delta in stepped.sent.items():
+        with clock.time("map"):
+            for piece in given.pieces:
+                schema = exchanges[piece.exchange].plan.schema
+                parts[piece.exchange].append(reader.read(piece, schema))
+            arrivals: dict[Origin, Delta] = {
+                number: combined(some, exchanges[number].plan.schema)
+                for number, some in parts.items()
+            }
+        with clock.time("kernel"):
+            promises: dict[Origin, int] = dict(given.promises.items())
+            stepped = self._dataflow.step(arrivals, promises, given.firsts)
+            self._parts.add(stepped.answers)
+        return stepped
+
+    def _send(self, sent: Any, batch: int) -> dict[int, list[Piece]]:
+        writer = SegmentWriter(self._work.root / "segments" / f"{batch:09d}")
+        pieces: dict[int, list[Piece]] = {}
+        for number, delta in sent.items():
             keys = self._work.placement.exchanges[number].keys
             for shard, part in enumerate(split(delta, keys, self._work.shards)):
                 if len(part):
-                    sent.setdefault(shard, []).append(writer.add(number, part))
+                    pieces.setdefault(shard, []).append(writer.add(number, part))
         writer.close()
-        records = {}
-        for query, some in stepped.answers.items():
-            records[query] = some.count
-            if records[query]:
-                store_records(result_path(self._work.root, entry.batch, query, self._number), some)
-        failures = list(dataflow.failures.noted)
-        dataflow.failures.noted.clear()
-        stored = self._store(dataflow, entry.batch)
-        self._dataflow, self._state = dataflow, stored
-        reached = {int(number): time for number, time in stepped.reached.items()}
-        return ShardResult(self._number, stored, sent, reached, records, failures)
-
-    def _at(self, state: str | None) -> Dataflow:
-        """The dataflow in a state: as it is in memory, or read from its file."""
-        if self._dataflow is not None and self._state == state:
-            return self._dataflow
-        dataflow = self._work.shard(self._number)
-        if state is not None:
-            dataflow.restore(pickle.loads(Path(state).read_bytes()))
-        return dataflow
-
-    def _store(self, dataflow: Dataflow, batch: int) -> str:
-        folder = self._work.root / "state" / f"{batch:09d}"
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"{self._number}-{uuid.uuid4().hex}"
-        with open(path, "wb") as file:
-            pickle.dump(dataflow.snapshot(), file, 5)
-            file.flush()
-            os.fsync(file.fileno())
-        return str(path)
+        return pieces
 
 
-def moved(entry: Entry, takes: list[Taken], work: Work) -> tuple[dict[Origin, int], dict[str, int]]:
+def moved(entry: Entry, takes: list[Taken], work: Work) -> tuple[dict[int, int], dict[str, int]]:
     """Promises of all exchanges and first instants of streams, after what was taken."""
     streams, firsts = after_takes(entry, takes, work)
 
@@ -127,7 +196,3 @@ def after_takes(
     if entry.draining:
         promises = dict.fromkeys(promises, FOREVER)
     return promises, firsts
-
-
-def result_path(root: Path, batch: int, query: str, shard: int) -> Path:
-    return root / "results" / f"{batch:09d}" / f"{query}.{shard}.arrow"

@@ -9,7 +9,8 @@ distinct day and second, not once per value.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from json.encoder import encode_basestring
 from pathlib import Path
 
@@ -48,18 +49,16 @@ _PLUS, _MINUS = ord("+"), ord("-")
 Texts = list[str]
 
 
-def write_records(path: Path, format: str, query: Query, records: Records) -> None:
-    """Write a file of records in the order of time; it is whole and on disk, or not there."""
-    ordered = records.in_order()
+def write_records(path: Path, format: str, query: Query, records: Iterable[Records]) -> None:
+    """Write a file of records, each lot later than the one before; it is whole and on disk,
+    or not there."""
     with whole_file(path, durable=True) as partial:
-        WRITERS[format](SinkRequest(query, partial), ordered)
+        WRITERS[format](SinkRequest(query, partial), (some.in_order() for some in records))
 
 
-def _write_parquet(request: SinkRequest, records: Records) -> None:
+def _write_parquet(request: SinkRequest, records: Iterable[Records]) -> None:
     assert request.path is not None, "a file sink has a path"
     schema = record_schema(request.columns)
-    arrays = [pa.array(records.time), _signs(records)]
-    arrays += [column.to_arrow() for column in records.columns]
     # Times hardly differ from one record to the next. (m) As differences instead of
     # repeated values: 30 % less room and time for a file of six columns, two of times.
     times = [field.name for field in schema if field.name == "time" or _is_time(field.type)]
@@ -70,9 +69,12 @@ def _write_parquet(request: SinkRequest, records: Records) -> None:
         use_dictionary=others,
         column_encoding=dict.fromkeys(times, "DELTA_BINARY_PACKED"),
     ) as file:
-        if len(records):
-            table = pa.Table.from_arrays(arrays, schema=schema)
-            file.write_table(table, row_group_size=_ROWS_PER_GROUP)
+        for some in records:
+            if len(some):
+                arrays = [pa.array(some.time), _signs(some)]
+                arrays += [column.to_arrow() for column in some.columns]
+                table = pa.Table.from_arrays(arrays, schema=schema)
+                file.write_table(table, row_group_size=_ROWS_PER_GROUP)
 
 
 def _is_time(type_: pa.DataType) -> bool:
@@ -86,18 +88,18 @@ def _signs(records: Records) -> pa.Array:
     return pa.StringArray.from_buffers(len(records), places, pa.py_buffer(signs))
 
 
-def _write_csv(request: SinkRequest, records: Records) -> None:
+def _write_csv(request: SinkRequest, records: Iterable[Records]) -> None:
     header = ",".join(quoted(name) for name in record_names(request.columns)) + "\n"
     _write_lines(request, records, header, _csv_texts, ",".join)
 
 
-def _write_jsonl(request: SinkRequest, records: Records) -> None:
+def _write_jsonl(request: SinkRequest, records: Iterable[Records]) -> None:
     names = [one_line(name).replace("%", "%%") for name in record_names(request.columns)]
     line = "{" + ", ".join(f"{name}: %s" for name in names) + "}"
     _write_lines(request, records, "", _json_texts, line.__mod__)
 
 
-WRITERS: dict[str, Callable[[SinkRequest, Records], None]] = {
+WRITERS: dict[str, Callable[[SinkRequest, Iterable[Records]], None]] = {
     "csv": _write_csv,
     "jsonl": _write_jsonl,
     "parquet": _write_parquet,
@@ -106,7 +108,7 @@ WRITERS: dict[str, Callable[[SinkRequest, Records], None]] = {
 
 def _write_lines(
     request: SinkRequest,
-    records: Records,
+    records: Iterable[Records],
     header: str,
     texts_of: Callable[[Vector, str], Texts],
     line: Callable[[tuple[str, ...]], str],
@@ -115,7 +117,7 @@ def _write_lines(
     signs = ("-", "+") if texts_of is _csv_texts else ('"-"', '"+"')
     with request.path.open("w", encoding="utf-8", newline="") as file:
         file.write(header)
-        for part in _parts(records):
+        for part in chain.from_iterable(map(_parts, records)):
             cells = [
                 list(map(str, part.time.tolist())),
                 [signs[came] for came in (part.weight > 0).tolist()],
