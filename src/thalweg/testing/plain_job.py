@@ -1,0 +1,74 @@
+"""A job batch by batch in one plain process: intake, shards and outlet without Spark.
+
+The state store is a dictionary of manifests, and a batch counts once its outlet is
+done; whatever happens before, it is done again from the manifests of the last one,
+as Spark does it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+
+from thalweg.control import Entry
+from thalweg.intake.reading import Cursor
+from thalweg.intake.take import Taken, take
+from thalweg.outlet.commit import Outlet
+from thalweg.segments import Piece
+from thalweg.shard.step import Shard, ShardResult
+from thalweg.work import Work
+
+# Called before a shard's step, with the batch and the shard's number.
+Happen = Callable[[int, int], None]
+
+
+class PlainJob:
+    def __init__(self, work: Work) -> None:
+        work.save()
+        self.work = work
+        self.manifests: dict[int, bytes | None] = dict.fromkeys(range(work.shards))
+        self.rebuilt = 0
+        self.start()
+
+    def start(self) -> None:
+        """Begin, or go on in new processes."""
+        self._outlet = Outlet(self.work)
+        self._shards = [Shard(self.work, number) for number in range(self.work.shards)]
+        self.entry = self._outlet.start()
+
+    def run(self, happen: Happen = lambda batch, shard: None, flush_every: int = 3) -> Entry:
+        """Until everything is answered."""
+        for number in count():
+            if self.entry.finished:
+                return self.entry
+            self.batch(happen, flush=number % flush_every == 0)
+        raise AssertionError("unreachable")
+
+    def batch(self, happen: Happen, flush: bool) -> None:
+        takes = [self._take(name) for name, ended in self.entry.ended.items() if not ended]
+        results = []
+        for number, shard in enumerate(self._shards):
+            happen(self.entry.batch, number)
+            results.append(self.step(shard, number, takes))
+        self.entry = self._outlet.end_batch(self.entry.batch, takes, results, flush)
+        self.manifests = {result.shard: result.manifest for result in results}
+        self.rebuilt += sum(result.was_rebuilt for result in results)
+
+    def step(self, shard: Shard, number: int, takes: list[Taken]) -> ShardResult:
+        pieces: list[Piece] = []
+        for taken in takes:
+            pieces += taken.pieces.get(number, [])
+        return shard.step(self.entry, takes, pieces, self.manifests[number])
+
+    def _take(self, stream: str) -> Taken:
+        work = self.work
+        return take(
+            stream,
+            work.reader(stream),
+            work.intake(stream),
+            [exchange for exchange in work.placement.exchanges if exchange.stream == stream],
+            Cursor.from_json(self.entry.cursors[stream]),
+            work.rows_per_batch,
+            work.shards,
+            work.root / "segments" / f"{self.entry.batch:09d}",
+        )
