@@ -4,7 +4,7 @@
 VENV := .venv
 READY := $(VENV)/.ready
 
-.PHONY: setup demo test check format clean
+.PHONY: setup demo test chaos check format clean
 
 setup: $(READY)
 
@@ -17,6 +17,10 @@ demo: $(READY)
 
 test: $(READY) check
 	JAVA_HOME=$$(scripts/java_home.sh) $(VENV)/bin/python -m pytest -n auto --dist loadgroup
+
+# Fifty kills of workers and drivers at random instants; `make test` has five.
+chaos: $(READY)
+	THALWEG_KILLS=50 JAVA_HOME=$$(scripts/java_home.sh) $(VENV)/bin/python -m pytest -v tests/spark/test_chaos.py
 
 check: $(READY)
 	$(VENV)/bin/ruff check .
