@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from collections.abc import Iterator
 
@@ -18,8 +19,8 @@ from thalweg.kernels.slots import (
     totals_of_slots,
 )
 from thalweg.operators.delta import Delta
-from thalweg.operators.store import Index
-from thalweg.types import BIGINT, STRING
+from thalweg.operators.store import Store
+from thalweg.types import BIGINT, INT, STRING, Field
 from thalweg.vector.column import Vector, from_values
 from thalweg.vector.hashing import hash_column
 
@@ -60,10 +61,13 @@ def test_totals_and_first_rows() -> None:
     assert first_of_slots(slots, 7).tolist() == list(range(7))
 
 
-def stored_rows(rng: random.Random, count: int) -> list[tuple[int, int, int]]:
+def stored_rows(
+    rng: random.Random, count: int, time: int, same_span: bool
+) -> list[tuple[int, int, int]]:
     """(key, start, end) of rows that share a few keys."""
-    starts = [rng.randrange(20) for _ in range(count)]
-    return [(rng.randrange(6), start, start + rng.randrange(1, 9)) for start in starts]
+    starts = [time + rng.randrange(20) for _ in range(count)]
+    spans = [9 if same_span else rng.randrange(1, 9) for _ in starts]
+    return [(rng.randrange(6), a, a + span) for a, span in zip(starts, spans, strict=True)]
 
 
 def matches(
@@ -76,39 +80,80 @@ def matches(
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_probe_finds_what_a_nested_loop_finds(seed: int) -> None:
+def test_a_store_finds_what_a_nested_loop_finds(seed: int) -> None:
     """Also where a row has more partners than there was room for, and after rows have gone."""
     rng = random.Random(seed)
-    stored, index = list[tuple[int, int, int]](), Index((0,))
-    for _ in range(3):
-        more = stored_rows(rng, rng.randrange(1, 200))
+    same_span = rng.random() < 0.5
+    stored, store = list[tuple[int, int, int]](), Store(SCHEMA, [(0,), ()])
+    for time in range(0, 60, 6):
+        more = stored_rows(rng, rng.choice((0, 3, 200)), time, same_span)
+        if more:
+            store.add(as_delta(more))
         stored += more
-        index.add(as_delta(more))
-        probing = stored_rows(rng, rng.randrange(1, 30))
+        probing = stored_rows(rng, rng.randrange(1, 30), time, same_span)
         delta = as_delta(probing)
-        found = index.probe(delta.columns, delta.start, delta.end)
-        assert sorted(zip(*(part.tolist() for part in found), strict=True)) == sorted(
-            matches(probing, stored)
+        found = store.indexes[0,].probe(store.ring, delta.columns[:1], delta.start, delta.end)
+        shown = [store.take(i, found[1]).values() for i in range(len(SCHEMA))]
+        pairs = zip(found[0].tolist(), *shown, found[2].tolist(), found[3].tolist(), strict=True)
+        assert sorted(pairs) == sorted(
+            (i, *row_of(stored[j]), since, until) for i, j, since, until in matches(probing, stored)
         )
-        kept = np.array([rng.random() < 0.7 for _ in stored], np.bool_)
-        index.keep(kept)
-        stored = [row for row, stays in zip(stored, kept, strict=True) if stays]
+        everything = store.indexes[()].probe(store.ring, (), delta.start, delta.end)
+        assert len(everything[0]) == sum(
+            max(a[1], b[1]) < min(a[2], b[2]) for a in probing for b in stored
+        )
+        store.purge(time)
+        stored = [row for row in stored if row[2] > time]
+        if rng.random() < 0.3:
+            store = pickle.loads(pickle.dumps(store))
+
+
+SCHEMA = (Field("k", BIGINT), Field("ts", BIGINT), Field("n", INT), Field("s", STRING))
+
+
+def row_of(row: tuple[int, int, int]) -> tuple[int, int, int, str]:
+    key, start, end = row
+    return key, start if end % 5 else end, 10 * key + start, f"{key} {start}"
 
 
 def as_delta(rows: list[tuple[int, int, int]]) -> Delta:
-    keys, starts, ends = (np.array(part, np.int64) for part in zip(*rows, strict=True))
-    return Delta((Vector(BIGINT, keys),), starts, ends, np.ones(len(rows), np.int64))
+    starts, ends = (np.array([row[i] for row in rows], np.int64) for i in (1, 2))
+    cells = list(zip(*map(row_of, rows), strict=True))
+    columns = tuple(from_values(c, f.type) for c, f in zip(cells, SCHEMA, strict=True))
+    return Delta(columns, starts, ends, np.ones(len(rows), np.int64))
+
+
+def test_rows_that_come_and_end_in_order_take_no_more_room() -> None:
+    """A ring is as large as what it holds, whatever has passed through it."""
+    store = Store(SCHEMA, [(0,)])
+    for time in range(0, 100_000, 100):
+        store.add(as_delta([(i, time, time + 1000) for i in range(100)]))
+        store.purge(time)
+    assert store.ring.count <= 1100
+    assert store.ring.room <= 2 * 1100
+    assert len(pickle.dumps(store, 5)) < 60 * store.ring.room
+
+
+def test_a_row_that_stays_does_not_keep_those_behind_it() -> None:
+    store = Store(SCHEMA, [(0,)])
+    store.add(as_delta([(0, 0, 10**9)]))
+    for time in range(1, 20_000, 10):
+        store.add(as_delta([(1, time, time + 10) for _ in range(10)]))
+        store.purge(time)
+    assert store.ring.room < 1000
 
 
 def test_a_probe_compiled_and_interpreted() -> None:
     records = np.array([[5, 0, 9, -1], [5, 3, 4, 0], [6, 0, 9, 1]], np.int64)
-    heads = np.array([2], np.int32)
+    heads, shift = np.full(64, 2, np.int32), np.uint64(58)
     keys, starts, ends = (np.array(part, np.int64) for part in ([5, 6], [2, 2], [8, 8]))
     outcomes = []
     for run in (probe_records, probe_records.py_func):  # type: ignore[attr-defined]
         left, right = np.zeros(8, np.int64), np.zeros(8, np.int64)
-        buckets = np.zeros(2, np.int64)
-        found, stopped = run(keys, buckets, starts, ends, records, heads, 0, left, right)
+        with np.errstate(over="ignore"):
+            found, stopped = run(
+                keys, starts, ends, records, heads, shift, 0, 3, -1, 0, left, right
+            )
         outcomes.append((found, stopped, left[:found].tolist(), right[:found].tolist()))
     assert outcomes[0] == outcomes[1] == (3, 2, [0, 0, 1], [1, 0, 2])
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from thalweg.operators.base import Moment
 from thalweg.operators.delta import Delta, Times, combined, nothing
-from thalweg.operators.store import Index, Store, equal_values
+from thalweg.operators.store import Store, equal_values
 from thalweg.plan.expressions import columns_used
 from thalweg.plan.nodes import JoinGraph
 from thalweg.vector.column import FIXED, Columns, Mask, Vector, empty
@@ -81,7 +81,6 @@ class JoinRun:
     def __init__(self, graph: JoinGraph, compiler: VectorCompiler, needed: frozenset[int]) -> None:
         self._graph = graph
         self._needed = needed
-        self._stores = [Store(member.schema) for member in graph.members]
         self._offsets = [0, *accumulate(len(member.schema) for member in graph.members)]
         self._classes = [[self._place(c) for c in sorted(key.columns)] for key in graph.keys]
         self._predicates = [
@@ -93,6 +92,10 @@ class JoinRun:
             for predicate in graph.predicates
         ]
         self._paths = [self._path(member) for member in range(len(graph.members))]
+        self._stores = [
+            Store(member.schema, self._keys_of(number))
+            for number, member in enumerate(graph.members)
+        ]
 
     def _place(self, column: int) -> Place:
         member = bisect_right(self._offsets, column) - 1
@@ -120,9 +123,13 @@ class JoinRun:
                 pairs.append((there[0], own[0]))
         return pairs
 
+    def _keys_of(self, member: int) -> list[tuple[int, ...]]:
+        """By which columns a member is looked up."""
+        lookups = [lookup for path in self._paths for lookup in path if lookup.member == member]
+        return list(dict.fromkeys(lookup.index for lookup in lookups))
+
     def _lookup(self, member: int, keys: list[tuple[Place, Place]]) -> Lookup:
         columns = tuple(own[1] for _, own in keys)
-        self._stores[member].indexes.setdefault(columns, Index(columns))
         exact = len(keys) == 1 and self._type_is_fixed(keys[0][1])
         return Lookup(member, columns, tuple(keys), () if exact else tuple(keys))
 
@@ -157,8 +164,10 @@ class JoinRun:
         partial = Partial({member: np.arange(len(delta))}, delta.start, delta.end, delta.weight)
 
         def column(place: Place, rows: Partial) -> Vector:
-            source = delta.columns[place[1]] if place[0] == member else self._stored(place)
-            return source.take(rows.rows[place[0]])
+            which, number = place
+            if which == member:
+                return delta.columns[number].take(rows.rows[which])
+            return self._stores[which].take(number, rows.rows[which])
 
         partial = self._tested(partial, column, frozenset())
         for lookup in self._paths[member]:
@@ -168,10 +177,10 @@ class JoinRun:
             store = self._stores[lookup.member]
             keys = tuple(column(there, partial) for there, _ in lookup.keys)
             left, right, start, end = store.indexes[lookup.index].probe(
-                keys, partial.start, partial.end
+                store.ring, keys, partial.start, partial.end
             )
             rows = {m: numbers[left] for m, numbers in partial.rows.items()}
-            weight = partial.weight[left] * store.weights[right]
+            weight = partial.weight[left] * store.weights(right)
             partial = Partial({**rows, lookup.member: right}, start, end, weight)
             for there, own in lookup.verified:
                 same = equal_values(column(there, partial), column(own, partial))
@@ -181,9 +190,6 @@ class JoinRun:
             return nothing(self._graph.schema)
         columns = self._wide(partial, column, self._needed)
         return Delta(columns, partial.start, partial.end, partial.weight)
-
-    def _stored(self, place: Place) -> Vector:
-        return self._stores[place[0]].column(place[1])
 
     def _tested(
         self, partial: Partial, column: Callable[[Place, Partial], Vector], before: frozenset[int]

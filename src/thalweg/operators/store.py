@@ -1,191 +1,355 @@
-"""The rows of one input of a join that may still meet others, and indexes on them."""
+"""The rows of one input of a join that may still meet others, and indexes on them.
+
+Rows lie in a ring, in the order in which they came. Most end in that order too, and
+are forgotten by moving the head of the ring: nothing is copied, and no index is told.
+What the columns say twice is stored once: a key lies in its index, an event time is
+mostly the row's start, and an end mostly follows the start at one distance.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 import pyarrow.compute as pc
 
-from thalweg.kernels.probe import END, KEY, START, link_records, probe_records
-from thalweg.kernels.slots import grown
-from thalweg.operators.delta import Delta, Times
-from thalweg.types import ArrayType, Schema, StructType
+from thalweg.kernels.probe import END, KEY, START, ended_first, link_records, probe_records
+from thalweg.operators.delta import FOREVER, Delta, Times, later
+from thalweg.types import ArrayType, Schema, StructType, Type
 from thalweg.values import sort_key
-from thalweg.vector.column import FIXED, Columns, Mask, Vector, empty, joined
+from thalweg.vector.column import FIXED, Columns, Mask, Vector, empty
 from thalweg.vector.hashing import hash_column, hash_columns
 
-_ODD = np.uint64(0x9E3779B97F4A7C15)
 _ROOM = 64
+# How much larger a ring becomes when it is full.
+_GROWTH = 1.25
+_APART = -1
+
+
+class Ring:
+    """Which slots are in use: `count` of them from `head` on."""
+
+    def __init__(self) -> None:
+        self.room = _ROOM
+        self.head = 0
+        self.count = 0
+        # How many rows there have been before the one at the head.
+        self.gone = 0
+
+    @property
+    def tail(self) -> int:
+        return (self.head + self.count) % self.room
+
+    def slots(self) -> Times:
+        """All slots in use, the oldest first."""
+        return (self.head + np.arange(self.count)) % self.room
+
+    def order(self, slots: Times) -> Times:
+        """The numbers of the rows in slots, counted from the first row ever."""
+        ages = slots - self.head
+        return np.where(ages < 0, ages + self.room, ages) + self.gone
+
+    def write(self, array: npt.NDArray[Any], values: npt.NDArray[Any]) -> None:
+        """Put the values of rows that come into the slots behind the last."""
+        first = self.tail
+        here = min(len(values), self.room - first)
+        array[first : first + here] = values[:here]
+        array[: len(values) - here] = values[here:]
+
+    def forget(self, rows: int) -> None:
+        self.head = (self.head + rows) % self.room
+        self.count -= rows
+        self.gone += rows
 
 
 class Index:
     """Rows by the values of some of their columns."""
 
     def __init__(self, columns: tuple[int, ...]) -> None:
-        self._columns = columns
-        self._records = np.zeros((_ROOM, 4), np.int64)
+        self.columns = columns
+        self.span: int | None = None
+        self.records = np.zeros((_ROOM, 3), np.int64)
         self._heads = np.full(_ROOM, -1, np.int32)
-        self._length = 0
 
-    def add(self, delta: Delta) -> None:
-        first, end = self._length, self._length + len(delta)
-        if end > len(self._records):
-            self._records = grown(self._records, max(2 * len(self._records), end))
-        fresh = self._records[first:end]
-        keys = tuple(delta.columns[i] for i in self._columns)
+    def add(self, ring: Ring, delta: Delta) -> None:
+        self._fit_ends(delta)
+        keys = tuple(delta.columns[i] for i in self.columns)
+        fresh = np.empty((len(delta), self.records.shape[1]), np.int64)
         fresh[:, KEY] = hash_columns(keys, len(delta)) if keys else 0
         fresh[:, START] = delta.start
-        fresh[:, END] = delta.end
-        self._length = end
-        if end > len(self._heads):
-            self._relink()
-        else:
-            link_records(self._records, self._buckets(fresh[:, KEY]), self._heads, first)
+        if self.span == _APART:
+            fresh[:, END] = delta.end
+        ring.write(self.records, fresh)
+        if ring.count + len(delta) > len(self._heads):
+            self._make_heads(ring.count + len(delta))
+            link_records(self.records, self._heads, self._shift, ring.head, ring.count)
+        link_records(self.records, self._heads, self._shift, ring.tail, len(delta))
 
-    def keep(self, rows: Mask) -> None:
-        """Forget all other rows."""
-        kept = self._records[: self._length][rows]
-        self._length = len(kept)
-        self._records = grown(kept, max(_ROOM, 2 * len(kept)))
-        self._relink()
+    def _fit_ends(self, delta: Delta) -> None:
+        """Go over to ends of their own with the first rows whose ends do not follow from starts."""
+        if self.span == _APART:
+            return
+        if self.span is None:
+            self.span = max(_APART, int(delta.end[0]) - int(delta.start[0]))
+            if self.span >= FOREVER:
+                self.span = _APART
+        if self.span != _APART and bool((later(delta.start, self.span) == delta.end).all()):
+            return
+        wider = np.zeros((len(self.records), 4), np.int64)
+        wider[:, :END] = self.records[:, :END]
+        wider[:, 3] = self.records[:, 2]
+        if self.span != _APART:
+            wider[:, END] = later(self.records[:, START], self.span)
+        self.records, self.span = wider, _APART
 
-    def _relink(self) -> None:
-        self._heads = np.full(max(_ROOM, 1 << self._length.bit_length()), -1, np.int32)
-        buckets = self._buckets(self._records[: self._length, KEY])
-        link_records(self._records, buckets, self._heads, 0)
+    def ends(self, slots: Times) -> Times:
+        if self.span == _APART:
+            ends: Times = self.records[slots, END]
+            return ends
+        return later(self.records[slots, START], self.span or 0)
 
-    def _buckets(self, keys: Times) -> Times:
-        shift = np.uint64(64 - (len(self._heads).bit_length() - 1))
-        return (np.ascontiguousarray(keys).view(np.uint64) * _ODD >> shift).view(np.int64)
+    def ended_first(self, ring: Ring, before: int) -> int:
+        return ended_first(self.records, ring.head, ring.count, self.span or 0, before)
 
-    def probe(self, keys: Columns, start: Times, end: Times) -> tuple[Times, Times, Times, Times]:
-        """Pairs (probing row, own row) that may be equal, and where they meet in time."""
+    def move(self, slots: Times, room: int) -> None:
+        """Lay rows out anew in a ring of another size."""
+        larger = np.zeros((room, self.records.shape[1]), np.int64)
+        larger[: len(slots)] = self.records[slots]
+        self.records = larger
+        self._make_heads(len(slots))
+        link_records(self.records, self._heads, self._shift, 0, len(slots))
+
+    def _make_heads(self, rows: int) -> None:
+        self._heads = np.full(max(_ROOM, 1 << rows.bit_length()), -1, np.int32)
+
+    @property
+    def _shift(self) -> np.uint64:
+        return np.uint64(64 - (len(self._heads).bit_length() - 1))
+
+    def probe(
+        self, ring: Ring, keys: Columns, start: Times, end: Times
+    ) -> tuple[Times, Times, Times, Times]:
+        """Pairs (probing row, own slot) that may be equal, and where they meet in time."""
         hashes = hash_columns(keys, len(start)) if keys else np.zeros(len(start), np.int64)
-        buckets = self._buckets(hashes)
         room, row = max(_ROOM, len(start)), 0
         lefts, rights = [], []
         while row < len(start):
             left, right = np.empty(room, np.int64), np.empty(room, np.int64)
             found, stopped = probe_records(
-                hashes, buckets, start, end, self._records, self._heads, row, left, right
+                hashes,
+                start,
+                end,
+                self.records,
+                self._heads,
+                self._shift,
+                ring.head,
+                ring.count,
+                _APART if self.span is None else self.span,
+                row,
+                left,
+                right,
             )
             lefts.append(left[:found])
             rights.append(right[:found])
             # A row with more partners than there was room for needs more of it.
             room *= 2
             row = stopped
-        mine, theirs = np.concatenate(lefts), np.concatenate(rights)
+        mine = lefts[0] if len(lefts) == 1 else np.concatenate(lefts)
+        theirs = rights[0] if len(rights) == 1 else np.concatenate(rights)
         return (
             mine,
             theirs,
-            np.maximum(start[mine], self._records[theirs, START]),
-            np.minimum(end[mine], self._records[theirs, END]),
+            np.maximum(start[mine], self.records[theirs, START]),
+            np.minimum(end[mine], self.ends(theirs)),
         )
 
 
-class GrowingColumn:
-    """A column that is appended to."""
+class NumberColumn:
+    """A column of a fixed width; as long as it is the row's start, it takes no room."""
 
-    def __init__(self, like: Vector) -> None:
-        self._type = like.type
-        self._parts = [like]
-        self._length = 0
+    def __init__(self, type_: Type, room: int) -> None:
+        self._type = type_
+        self._is_start = FIXED[type_] == np.int64
+        self._data = np.zeros(0 if self._is_start else room, FIXED[type_])
         self._valid: Mask | None = None
-        self._data = np.zeros(_ROOM, FIXED[like.type]) if like.is_fixed else None
 
-    def add(self, column: Vector) -> None:
-        end = self._length + len(column)
-        if self._data is None:
-            self._parts.append(column)
-        else:
-            if end > len(self._data):
-                self._data = grown(self._data, max(2 * len(self._data), end))
-            self._data[self._length : end] = column.data
-            if column.valid is not None or self._valid is not None:
-                self._add_valid(column, end)
-        self._length = end
+    def add(self, ring: Ring, column: Vector, delta: Delta, starts: Times) -> None:
+        if self._is_start:
+            if column.valid is None and np.array_equal(column.data, delta.start):
+                return
+            self._is_start, self._data = False, np.ascontiguousarray(starts)
+        ring.write(self._data, column.data)
+        if column.valid is not None and self._valid is None:
+            self._valid = np.ones(ring.room, np.bool_)
+        if self._valid is not None:
+            ring.write(self._valid, column.present())
 
-    def _add_valid(self, column: Vector, end: int) -> None:
-        assert self._data is not None, "only columns of fixed width have a mask"
-        if self._valid is None:
-            self._valid = np.ones(len(self._data), np.bool_)
-        elif len(self._valid) < len(self._data):
-            self._valid = grown(self._valid, len(self._data))
-        self._valid[self._length : end] = column.present()
+    def take(self, ring: Ring, slots: Times, starts: Times) -> Vector:
+        if self._is_start:
+            return Vector(self._type, starts[slots])
+        valid = None if self._valid is None else self._valid[slots]
+        return Vector(self._type, self._data[slots], valid)
 
-    def view(self) -> Vector:
-        if self._data is None:
-            self._parts = [joined(self._parts)]
-            return self._parts[0]
-        valid = None if self._valid is None else self._valid[: self._length]
-        return Vector(self._type, self._data[: self._length], valid)
+    def move(self, ring: Ring, slots: Times, room: int) -> None:
+        if not self._is_start:
+            self._data = _moved(self._data, slots, room)
+        if self._valid is not None:
+            self._valid = _moved(self._valid, slots, room)
 
-    def keep(self, rows: Mask) -> None:
-        kept = self.view().where(rows)
-        self._length = 0
-        self._valid = None
-        self._parts = [empty(self._type)]
-        if self._data is not None:
-            self._data = np.zeros(max(_ROOM, 2 * len(kept)), self._data.dtype)
-        self.add(kept)
+
+class KeyColumn:
+    """A whole number that is the only key of an index: it is read from there."""
+
+    def __init__(self, type_: Type, index: Index) -> None:
+        self._type = type_
+        self._index = index
+
+    def add(self, ring: Ring, column: Vector, delta: Delta, starts: Times) -> None:
+        """The index has it."""
+
+    def take(self, ring: Ring, slots: Times, starts: Times) -> Vector:
+        return Vector(self._type, self._index.records[slots, KEY].astype(FIXED[self._type]))
+
+    def move(self, ring: Ring, slots: Times, room: int) -> None:
+        """The index does."""
+
+
+class ArrowColumn:
+    """A column of any other type: parts in the order of rows, larger ones first."""
+
+    def __init__(self, type_: Type) -> None:
+        self._type = type_
+        self._parts: list[pa.Array] = []
+        # The number of the first row that is here.
+        self._first = 0
+
+    def add(self, ring: Ring, column: Vector, delta: Delta, starts: Times) -> None:
+        self._forget(ring)
+        self._parts.append(column.data)
+        while len(self._parts) > 1 and len(self._parts[-2]) < 2 * len(self._parts[-1]):
+            last = self._parts.pop()
+            self._parts[-1] = pa.concat_arrays([self._parts[-1], last])
+
+    def _forget(self, ring: Ring) -> None:
+        """Drop the rows that are gone, where they are a whole part or most of one."""
+        while self._parts:
+            gone = ring.gone - self._first
+            if gone < len(self._parts[0]) // 2 or not gone:
+                return
+            kept = self._parts[0][gone:]
+            self._first += min(gone, len(self._parts[0]))
+            if len(kept):
+                # A copy: a slice would keep the whole.
+                self._parts[0] = pa.concat_arrays([kept, kept[:0]])
+                return
+            del self._parts[0]
+
+    def take(self, ring: Ring, slots: Times, starts: Times) -> Vector:
+        rows = pa.array(ring.order(slots) - self._first)
+        if len(self._parts) == 1:
+            return Vector(self._type, self._parts[0].take(rows))
+        if not self._parts:
+            return empty(self._type)
+        found = pa.chunked_array(self._parts).take(rows).combine_chunks()
+        whole = found if isinstance(found, pa.Array) else pa.concat_arrays(found.chunks)
+        return Vector(self._type, whole)
+
+    def move(self, ring: Ring, slots: Times, room: int) -> None:
+        kept = self.take(ring, slots, np.empty(0, np.int64)).data
+        self._parts = [kept] if len(kept) else []
+        self._first = 0
+
+
+StoredColumn = NumberColumn | KeyColumn | ArrowColumn
 
 
 class Store:
-    def __init__(self, schema: Schema) -> None:
-        self._columns = [GrowingColumn(empty(field.type)) for field in schema]
-        self._ends = GrowingNumbers()
-        self._weights = GrowingNumbers()
-        self.indexes: dict[tuple[int, ...], Index] = {}
+    """`keys` are the column lists by which rows are looked up."""
 
-    def add(self, delta: Delta) -> None:
-        for column, new in zip(self._columns, delta.columns, strict=True):
-            column.add(new)
-        self._ends.add(delta.end)
-        self._weights.add(delta.weight)
-        for index in self.indexes.values():
-            index.add(delta)
+    def __init__(self, schema: Schema, keys: list[tuple[int, ...]]) -> None:
+        self._schema = schema
+        self.ring = Ring()
+        self.indexes = {columns: Index(columns) for columns in keys}
+        self._columns = [self._column(i, field.type) for i, field in enumerate(schema)]
+        self._weights: Times | None = None
+        # Rows that had ended by then need not stay.
+        self._ended = -FOREVER
+
+    def _column(self, i: int, type_: Type) -> StoredColumn:
+        if type_ not in FIXED:
+            return ArrowColumn(type_)
+        if (i,) in self.indexes and FIXED[type_].kind == "i":
+            return KeyColumn(type_, self.indexes[i,])
+        return NumberColumn(type_, self.ring.room)
 
     @property
-    def weights(self) -> Times:
-        return self._weights.view()
+    def _any_index(self) -> Index:
+        return next(iter(self.indexes.values()))
 
-    def column(self, i: int) -> Vector:
-        return self._columns[i].view()
+    @property
+    def _starts(self) -> Times:
+        return self._any_index.records[:, START]
+
+    def add(self, delta: Delta) -> None:
+        if not len(delta) or not self.indexes:
+            return
+        self._make_room(len(delta))
+        for column, new in zip(self._columns, delta.columns, strict=True):
+            column.add(self.ring, new, delta, self._starts)
+        if self._weights is None and not bool((delta.weight == 1).all()):
+            self._weights = np.ones(self.ring.room, np.int64)
+        if self._weights is not None:
+            self.ring.write(self._weights, delta.weight)
+        for index in self.indexes.values():
+            index.add(self.ring, delta)
+        self.ring.count += len(delta)
+
+    def weights(self, slots: Times) -> Times | int:
+        return 1 if self._weights is None else self._weights[slots]
+
+    def take(self, i: int, slots: Times) -> Vector:
+        """The values of a column in some slots."""
+        return self._columns[i].take(self.ring, slots, self._starts)
 
     def purge(self, before: int) -> None:
-        """Drop rows that have ended; done when that makes room for half."""
-        ends = self._ends.view()
-        live = ends > before
-        if 2 * int(np.count_nonzero(live)) > len(ends) or not len(ends):
+        """Forget the oldest rows that have ended."""
+        if not self.ring.count:
             return
+        self.ring.forget(self._any_index.ended_first(self.ring, before))
+        if self.ring.room > _ROOM and 4 * self.ring.count < self.ring.room:
+            self._move(self.ring.slots(), 2 * self.ring.count)
+        self._ended = before
+
+    def _make_room(self, rows: int) -> None:
+        """Have room for more rows; those that have ended behind one that stays go first."""
+        ring = self.ring
+        if ring.count + rows <= ring.room:
+            return
+        slots = ring.slots()
+        live = slots[self._any_index.ends(slots) > self._ended]
+        if len(live) > ring.count // 2:
+            live = slots
+        room = max(int(_GROWTH * ring.room), int(_GROWTH * (len(live) + rows)))
+        self._move(live, room if len(live) + rows > ring.room else ring.room)
+
+    def _move(self, slots: Times, room: int) -> None:
+        room = max(_ROOM, room)
         for column in self._columns:
-            column.keep(live)
-        for numbers in (self._ends, self._weights):
-            numbers.keep(live)
+            column.move(self.ring, slots, room)
+        if self._weights is not None:
+            self._weights = _moved(self._weights, slots, room)
         for index in self.indexes.values():
-            index.keep(live)
+            index.move(slots, room)
+        self.ring.room, self.ring.head = room, 0
+        self.ring.count, self.ring.gone = len(slots), 0
 
 
-class GrowingNumbers:
-    """64-bit numbers that are appended to."""
-
-    def __init__(self) -> None:
-        self._data = np.zeros(_ROOM, np.int64)
-        self._length = 0
-
-    def add(self, numbers: Times) -> None:
-        end = self._length + len(numbers)
-        if end > len(self._data):
-            self._data = grown(self._data, max(2 * len(self._data), end))
-        self._data[self._length : end] = numbers
-        self._length = end
-
-    def view(self) -> Times:
-        return self._data[: self._length]
-
-    def keep(self, rows: Mask) -> None:
-        kept = self.view()[rows]
-        self._data = grown(kept, max(_ROOM, 2 * len(kept)))
-        self._length = len(kept)
+def _moved(array: npt.NDArray[Any], slots: Times, room: int) -> npt.NDArray[Any]:
+    larger = np.zeros(room, array.dtype)
+    larger[: len(slots)] = array[slots]
+    return larger
 
 
 def equal_values(a: Vector, b: Vector) -> Mask:
