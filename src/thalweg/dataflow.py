@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from thalweg.evaluate import Compiler, Failures
+from thalweg.evaluate import Compiler, Failures, Note
 from thalweg.group_value import group_value
 from thalweg.operators.aggregate_defined import DefinedAggregateRun
 from thalweg.operators.aggregate_final import FinalAggregateRun
@@ -80,6 +80,11 @@ Values = tuple[Any, ...]
 
 # What feeds a leaf: the name of a source stream, or the number of an exchange.
 Origin = str | int
+# What an operator works for: a query by its name, an exchange by its number.
+Purpose = str | int
+# Calls that gave no value, and by all that they were made for.
+Noted = dict[Note, None]
+Failed = Mapping[Purpose, Noted]
 
 
 @dataclass(frozen=True)
@@ -97,11 +102,13 @@ class Node:
 
 @dataclass(frozen=True)
 class Stepped:
-    """What came of a step: records of queries, changes for exchanges and how far each is."""
+    """What came of a step: records of queries, changes for exchanges and how far each is,
+    and what failed."""
 
     answers: Mapping[str, Records]
     sent: Mapping[int, Delta]
     reached: Mapping[Origin, int]
+    failures: Failed
 
 
 class Dataflow:
@@ -115,11 +122,11 @@ class Dataflow:
         tables: Mapping[str, Sequence[Values]],
         load_python: Callable[[str], Any],
     ) -> None:
-        self.failures = Failures()
+        self._failures = Failures()
         self._ranks = ranks
         self._tables = tables
         self._scalar = Compiler(load_python)
-        self._compiler = VectorCompiler(self._scalar, self.failures)
+        self._compiler = VectorCompiler(self._scalar, self._failures)
         self._nodes: list[Node] = []
         self._known: dict[Any, int] = {}
         self._answers = {name: self._answer(plan) for name, plan in queries.items()}
@@ -129,6 +136,7 @@ class Dataflow:
             else self._node(exchange.plan)
             for exchange in exchanges
         }
+        self._purposes = self._find_purposes()
 
     # One step
 
@@ -144,7 +152,8 @@ class Dataflow:
         """
         frontiers: list[int] = []
         outputs: list[Delta] = []
-        for node in self._nodes:
+        failures: dict[Purpose, Noted] = {}
+        for node, purposes in zip(self._nodes, self._purposes, strict=True):
             inputs: tuple[Delta, ...]
             if node.origin is not None:
                 inputs = (arrivals[node.origin],) if node.origin in arrivals else ()
@@ -160,10 +169,15 @@ class Dataflow:
             outputs.append(
                 node.operator.step(inputs, _moment(node, frontier, tuple(reached), firsts))
             )
+            if self._failures.noted:
+                for purpose in purposes:
+                    failures.setdefault(purpose, {}).update(self._failures.noted)
+                self._failures.noted.clear()
         return Stepped(
             {name: self._records(index) for name, index in self._answers.items()},
             {number: outputs[index] for number, index in self._sent.items()},
             {number: frontiers[index] for number, index in self._sent.items()},
+            failures,
         )
 
     def snapshot(self) -> list[tuple[Any, ...]]:
@@ -181,6 +195,17 @@ class Dataflow:
         return operator.records
 
     # Building
+
+    def _find_purposes(self) -> list[set[Purpose]]:
+        found: list[set[Purpose]] = [set() for _ in self._nodes]
+        for name, index in self._answers.items():
+            found[index].add(name)
+        for number, index in self._sent.items():
+            found[index].add(number)
+        for index in reversed(range(len(found))):
+            for below in self._nodes[index].inputs:
+                found[below] |= found[index]
+        return found
 
     def _add(
         self,
@@ -270,14 +295,14 @@ class Dataflow:
             case Aggregate(input=source):
                 return self._aggregate(plan, source)
             case PartialAggregate(input=source, aggregate=whole):
-                sums = sums_of(whole, self.failures)
+                sums = sums_of(whole, self._failures)
                 assert sums is not None, "only sums are computed in parts"
                 part = PartialAggregateRun(
                     whole, sums, plan.schema, self._compiler, adds_up(source)
                 )
                 return self._add(part, (self._node(source),))
             case FinalAggregate(input=source, aggregate=whole):
-                sums = sums_of(whole, self.failures)
+                sums = sums_of(whole, self._failures)
                 assert sums is not None, "only sums are computed in parts"
                 final = FinalAggregateRun(whole, sums, always_there=False)
                 return self._add(final, (self._node(source),))
@@ -332,14 +357,14 @@ class Dataflow:
 
     def _aggregate(self, plan: Aggregate, source: Plan) -> int:
         always = is_fixed(source)
-        sums = sums_of(plan, self.failures)
+        sums = sums_of(plan, self._failures)
         if sums is not None:
             part = PartialAggregate(source, plan, sums.width)
             run = FinalAggregateRun(plan, sums, always)
             return self._add(run, (self._node(part),))
 
         def define(call: AggregateCall, rows: list[Values]) -> Any:
-            return group_value(call, rows, self._scalar.load_python, self.failures)
+            return group_value(call, rows, self._scalar.load_python, self._failures)
 
         defined = DefinedAggregateRun(plan, self._compiler, define, always)
         return self._add(defined, (self._node(source),))
@@ -402,7 +427,7 @@ class Dataflow:
             scales.append(scale)
             below = self._nodes[index].operator
             orders.append(below if isinstance(below, ByDefinitionRun) else None)
-        run = ByDefinitionRun(plan, leaves, orders, self._tables, self._scalar, self.failures)
+        run = ByDefinitionRun(plan, leaves, orders, self._tables, self._scalar, self._failures)
         return self._add(run, tuple(indexes), tuple(scales))
 
     def _rank(self, plan: Plan) -> int | None:

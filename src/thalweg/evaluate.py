@@ -36,11 +36,15 @@ if TYPE_CHECKING:
 Values = tuple[Any, ...]
 
 
+# An expression, the reason, the arguments.
+Note = tuple[str, str, str]
+
+
 @dataclass
 class Failures:
-    """Calls that gave no value, each (expression, reason, arguments) once."""
+    """Calls that gave no value, each once."""
 
-    noted: dict[tuple[str, str, str], None] = field(default_factory=dict)
+    noted: dict[Note, None] = field(default_factory=dict)
 
     def note(self, expression: str, reason: str, arguments: object) -> None:
         self.noted[expression, reason, repr(arguments)[:200]] = None

@@ -9,8 +9,7 @@ from typing import Any
 
 from thalweg.answers import Change
 from thalweg.catalog import Stream
-from thalweg.dataflow import Dataflow, Origin
-from thalweg.evaluate import Failures
+from thalweg.dataflow import Dataflow, Noted, Origin, Stepped
 from thalweg.intake.accept import Arrival
 from thalweg.intake.slices import as_delta
 from thalweg.intake.split import split
@@ -38,6 +37,7 @@ class LocalEngine:
         at_intake = [exchange for exchange in self._exchanges if exchange.stream is not None]
         self._intake = Dataflow({}, at_intake, *parts)
         self._shards = [self._shard(number) for number in range(shards)]
+        self.failures: dict[str, Noted] = {}  # by query
         self._firsts: dict[str, int] = {}
         self._promises: dict[Origin, int] = dict.fromkeys(streams, BEFORE_TIME)
         self._reached: dict[Origin, int] = {e.number: BEFORE_TIME for e in self._exchanges}
@@ -52,15 +52,7 @@ class LocalEngine:
         """Go on with new shards from what the old ones would leave behind."""
         for number, old in enumerate(self._shards):
             self._shards[number] = self._shard(number)
-            self._shards[number].failures.noted.update(old.failures.noted)
             self._shards[number].restore(pickle.loads(pickle.dumps(old.snapshot(), 5)))
-
-    @property
-    def failures(self) -> Failures:
-        every = Failures()
-        for dataflow in (self._intake, *self._shards):
-            every.noted.update(dataflow.failures.noted)
-        return every
 
     def run(self, rows: int) -> Iterator[Mapping[str, list[Change]]]:
         """Feed every stream `rows` rows at a time, then let time run to its end."""
@@ -90,6 +82,7 @@ class LocalEngine:
     def _step(self, arrivals: Mapping[Origin, Delta]) -> Mapping[str, list[Change]]:
         taken_in = self._intake.step(arrivals, self._promises, self._firsts)
         self._send(taken_in.sent)
+        self._note(taken_in)
         self._reached.update(taken_in.reached)
         waiting, self._waiting = self._waiting, defaultdict(list)
         answers: dict[str, list[Change]] = defaultdict(list)
@@ -104,10 +97,16 @@ class LocalEngine:
             for name, records in stepped.answers.items():
                 answers[name] += records.changes()
             self._send(stepped.sent)
+            self._note(stepped)
             for number, frontier in stepped.reached.items():
                 reached[number] = min(frontier, reached.get(number, FOREVER))
         self._reached.update(reached)
         return answers
+
+    def _note(self, stepped: Stepped) -> None:
+        for purpose, noted in stepped.failures.items():
+            for query in self._placement.queries_for(purpose):
+                self.failures.setdefault(query, {}).update(noted)
 
     def _send(self, sent: Mapping[int, Delta]) -> None:
         for number, delta in sent.items():

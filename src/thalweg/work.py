@@ -16,6 +16,8 @@ from typing import Any
 from thalweg.catalog import Query, Stream
 from thalweg.dataflow import Dataflow
 from thalweg.intake.reading import StreamReader
+from thalweg.intake.slices import Reader
+from thalweg.intake.spooled import SpooledReader
 from thalweg.plan.nodes import StreamScan
 from thalweg.plan.placed import Exchange, Placement
 from thalweg.program import load_python
@@ -70,8 +72,14 @@ class Work:
         work: Work = pickle.loads((root / _FILE).read_bytes())
         return work
 
-    def reader(self, stream: str) -> StreamReader:
+    def reader(self, stream: str) -> Reader:
+        if self.requests[stream].connector.name == "memory":
+            return SpooledReader(self.spool(stream), self.streams[stream])
         return StreamReader(self.requests[stream], self.streams[stream], self.finest)
+
+    def spool(self, stream: str) -> Path:
+        """Where the rows of a stream are that a program hands over."""
+        return self.root / "spool" / stream
 
     def intake(self, stream: str) -> Dataflow:
         """The fragments that run on the rows of a stream as they are read."""

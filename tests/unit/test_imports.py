@@ -57,8 +57,8 @@ ALLOWED = {
     "work": {"catalog", "dataflow", "intake", "plan", "program", "sources"},
     "shard": {"clock", "control", "dataflow", "intake", "operators", "plan", "record_segments"}
     | {"segments", "sinks", "work"},
-    "outlet": {"answers", "control", "intake", "operators", "record_segments", "segments"}
-    | {"shard", "sources", "work"},
+    "outlet": {"answers", "control", "dataflow", "intake", "operators", "record_segments"}
+    | {"segments", "shard", "sources", "work"},
     "local": {"answers", "catalog", "dataflow", "evaluate", "intake", "operators", "plan"}
     | {"reference", "vector"},
     "sinks": {"answers", "catalog", "connectors", "functions", "operators", "vector"},
@@ -85,7 +85,8 @@ ALLOWED = {
     | {"report", "run", "sinks"},
     "testing": LANGUAGE
     | RUNNING
-    | {"explain", "local", "optimize", "program", "reference", "sinks", "sources"},
+    | {"control", "explain", "local", "optimize", "outlet", "program", "reference", "segments"}
+    | {"shard", "sinks", "sources", "work"},
     "cli": {"catalog", "cql", "demo", "explain", "job", "program", "report", "run", "testing"},
 }
 

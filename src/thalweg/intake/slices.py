@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -59,6 +59,14 @@ class Slice:
     rejects: list[Reject]
     cursor: Cursor
     at_end: bool
+
+
+class Reader(Protocol):
+    """Reads a stream's source, slice after slice, from any cursor on."""
+
+    def start(self) -> Cursor: ...
+
+    def read(self, cursor: Cursor, rows: int) -> Slice: ...
 
 
 def files_at(request: ReadRequest, cursor: Cursor) -> list[Path]:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from thalweg.clock import Clock
-from thalweg.dataflow import Dataflow
-from thalweg.intake.reading import Cursor, StreamReader
+from thalweg.dataflow import Dataflow, Failed
+from thalweg.intake.slices import Cursor, Reader
 from thalweg.intake.split import split
 from thalweg.operators.delta import BEFORE_TIME
 from thalweg.plan.placed import Exchange
@@ -34,13 +34,13 @@ class Taken:
     rejects: list[Reject]
     first: int | None
     largest: int | None
-    failures: list[tuple[str, str, str]]
+    failures: Failed
     seconds: dict[str, float]
 
 
 def take(
     stream: str,
-    reader: StreamReader,
+    reader: Reader,
     fragments: Dataflow,
     exchanges: list[Exchange],
     cursor: Cursor,
@@ -52,19 +52,19 @@ def take(
     with clock.time("read"):
         part = reader.read(cursor, rows)
     pieces: dict[int, list[Piece]] = {}
+    failures: Failed = {}
     if len(part.rows):
         with clock.time("filter"):
-            sent = fragments.step({stream: part.rows}, {stream: BEFORE_TIME}, {}).sent
+            stepped = fragments.step({stream: part.rows}, {stream: BEFORE_TIME}, {})
+            failures = stepped.failures
         with clock.time("split"):
             writer = SegmentWriter(folder)
             for exchange in exchanges:
-                delta = sent[exchange.number]
+                delta = stepped.sent[exchange.number]
                 for shard, own in enumerate(split(delta, exchange.keys, shards)):
                     if len(own):
                         pieces.setdefault(shard, []).append(writer.add(exchange.number, own))
             writer.close()
-    failures = list(fragments.failures.noted)
-    fragments.failures.noted.clear()
     times = part.rows.start
     return Taken(
         stream,

@@ -68,7 +68,9 @@ class Job:
         labels = _labels(self._spark, self._work.shards)
         root = str(self._work.root)
         source = self._spark.readStream.format("thalweg").options(
-            root=root, labels=",".join(map(str, labels))
+            root=root,
+            labels=",".join(map(str, labels)),
+            cores=str(self._spark.sparkContext.defaultParallelism),
         )
         self._ended = time.monotonic()
         self._query = (

@@ -21,8 +21,6 @@ from thalweg.optimize.rules import RULES
 from thalweg.outlet.answers import pieces_of, records_after, records_of
 from thalweg.outlet.aside import read_aside
 from thalweg.outputs import Target, targets_of
-from thalweg.plan.expressions import walk
-from thalweg.plan.text import expression_text
 from thalweg.program import Program
 from thalweg.report import RunReport, StreamCounts, doubts
 from thalweg.run import Notice, make_folder, read_tables
@@ -223,16 +221,4 @@ def _report(
             report.files.append(target.path)
         if targets and not own:
             report.unwritten.add(query.name)
-        calls = _calls(query)
-        noted = sorted(note for note in aside.failures if note[0] in calls)
-        report.list_failures(out, query, noted)
-
-
-def _calls(query: Query) -> set[str]:
-    """The texts of all expressions of a query: operators that several share note a failure once."""
-    return {
-        expression_text(part)
-        for node in query.plan.walk()
-        for expression in node.expressions
-        for part in walk(expression)
-    }
+        report.list_failures(out, query, sorted(aside.failures[query.name]))

@@ -21,11 +21,17 @@ from thalweg.job.tasks import take_batch
 SCHEMA = "label int, batch long, body binary"
 
 
-class Take(InputPartition):
-    """What one task reads: a stream, or without one the word to every shard that a batch is on."""
+# Tasks that read, for each core: enough to even out streams of different sizes. Further
+# streams share tasks, each of which costs some milliseconds whatever it reads.
+_TASKS_PER_CORE = 4
 
-    def __init__(self, stream: str | None, batch: int) -> None:
-        self.stream = stream
+
+class Take(InputPartition):
+    """The streams that one task reads. A task tells every shard that the batch is on, also
+    when it has nothing for it."""
+
+    def __init__(self, streams: tuple[str, ...], batch: int) -> None:
+        self.streams = streams
         self.batch = batch
 
 
@@ -45,6 +51,7 @@ class ThalwegReader(DataSourceStreamReader):
     def __init__(self, options: Any) -> None:
         self._root = options["root"]
         self._labels = [int(label) for label in options["labels"].split(",")]
+        self._tasks = _TASKS_PER_CORE * int(options["cores"])
 
     def initialOffset(self) -> dict[str, int]:
         return {"batch": 0}
@@ -61,20 +68,17 @@ class ThalwegReader(DataSourceStreamReader):
         batch = start["batch"]
         entry = ControlLog(Path(self._root)).read(batch)
         streams = [name for name, ended in entry.ended.items() if not ended]
-        return [*(Take(name, batch) for name in streams), Take(None, batch)]
+        tasks = max(1, min(len(streams), self._tasks))
+        return [Take(tuple(streams[i::tasks]), batch) for i in range(tasks)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, Take), "partitions are takes"
-        bodies: list[bytes | None]
-        if partition.stream is None:
-            bodies = [None] * len(self._labels)
-        else:
-            taken = take_batch(self._root, partition.stream, partition.batch)
-            known = replace(taken, pieces={})
-            bodies = [
-                pickle.dumps((known, taken.pieces.get(shard, [])))
-                for shard in range(len(self._labels))
-            ]
+        takes = [take_batch(self._root, name, partition.batch) for name in partition.streams]
+        known = [replace(taken, pieces={}) for taken in takes]
+        bodies = [
+            pickle.dumps((known, [piece for t in takes for piece in t.pieces.get(shard, ())]))
+            for shard in range(len(self._labels))
+        ]
         yield pa.RecordBatch.from_arrays(
             [
                 pa.array(self._labels, pa.int32()),

@@ -19,7 +19,7 @@ def shard_function(root: str, labels: list[int]) -> Callable[..., Iterator[pd.Da
         batch, bodies = 0, []
         for part in parts:
             batch = int(part["batch"].iloc[0])
-            bodies += [bytes(body) for body in part["body"] if body is not None]
+            bodies += [bytes(body) for body in part["body"]]
         before = bytes(state.get[0]) if state.exists else None
         result, takes = shard_batch(root, labels.index(int(key[0])), batch, bodies, before)
         state.update((result.manifest,))

@@ -6,10 +6,11 @@ import pickle
 from functools import lru_cache
 from pathlib import Path
 
-from thalweg.control import ControlLog
+from thalweg.control import ControlLog, Entry
 from thalweg.dataflow import Dataflow
-from thalweg.intake.reading import Cursor, StreamReader
+from thalweg.intake.slices import Cursor, Reader
 from thalweg.intake.take import Taken, take
+from thalweg.plan.placed import Exchange
 from thalweg.segments import Piece
 from thalweg.shard.step import Shard, ShardResult
 from thalweg.work import Work
@@ -20,10 +21,23 @@ def work_of(root: str) -> Work:
     return Work.load(Path(root))
 
 
+@lru_cache(maxsize=2)
+def _entry(root: str, batch: int) -> Entry:
+    """The control entry of a batch; it is written once."""
+    return ControlLog(Path(root)).read(batch)
+
+
 @lru_cache(maxsize=64)
-def _reading(root: str, stream: str) -> tuple[StreamReader, Dataflow]:
+def _reader(root: str, stream: str) -> Reader:
+    """A reader has a file open; the number of these is limited."""
+    return work_of(root).reader(stream)
+
+
+@lru_cache(maxsize=4096)
+def _fragments(root: str, stream: str) -> tuple[Dataflow, list[Exchange]]:
     work = work_of(root)
-    return work.reader(stream), work.intake(stream)
+    exchanges = [exchange for exchange in work.placement.exchanges if exchange.stream == stream]
+    return work.intake(stream), exchanges
 
 
 @lru_cache(maxsize=256)
@@ -34,14 +48,11 @@ def _shard(root: str, number: int) -> Shard:
 def take_batch(root: str, stream: str, batch: int) -> Taken:
     """Read what a batch is to have of a stream."""
     work = work_of(root)
-    entry = ControlLog(work.root).read(batch)
-    reader, fragments = _reading(root, stream)
     return take(
         stream,
-        reader,
-        fragments,
-        [exchange for exchange in work.placement.exchanges if exchange.stream == stream],
-        Cursor.from_json(entry.cursors[stream]),
+        _reader(root, stream),
+        *_fragments(root, stream),
+        Cursor.from_json(_entry(root, batch).cursors[stream]),
         work.rows_per_batch,
         work.shards,
         work.root / "segments" / f"{batch:09d}",
@@ -56,7 +67,6 @@ def shard_batch(
     pieces: list[Piece] = []
     for body in bodies:
         taken, own = pickle.loads(body)
-        takes.append(taken)
+        takes += taken
         pieces += own
-    entry = ControlLog(Path(root)).read(batch)
-    return _shard(root, number).step(entry, takes, pieces, manifest), takes
+    return _shard(root, number).step(_entry(root, batch), takes, pieces, manifest), takes

@@ -93,8 +93,9 @@ class Placer:
 
     def _undo(self, made: int) -> None:
         """Forget the exchanges of an attempt that came to nothing."""
+        for exchange in self.exchanges[made:]:
+            del self._known[exchange.plan, exchange.keys]
         del self.exchanges[made:]
-        self._known = {key: r for key, r in self._known.items() if r.number < made}
 
     def _netted(self, plan: Plan) -> Plan | None:
         """A relation that is spread by columns it does not show, brought together by those

@@ -12,28 +12,31 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from thalweg.dataflow import Noted
 from thalweg.intake.take import Taken
 from thalweg.shard.step import ShardResult
 from thalweg.sources import Accepted, Reject
-
-Failure = tuple[str, str, str]
+from thalweg.work import Work
 
 
 @dataclass
 class Aside:
-    """By stream what was late or rejected, and the calls that failed."""
+    """By stream what was late or rejected, and by query the calls that failed."""
 
     late: dict[str, list[Accepted]] = field(default_factory=lambda: defaultdict(list))
     rejects: dict[str, list[Reject]] = field(default_factory=lambda: defaultdict(list))
-    failures: set[Failure] = field(default_factory=set)
+    failures: dict[str, Noted] = field(default_factory=lambda: defaultdict(dict))
 
 
-def put_aside(root: Path, batch: int, takes: list[Taken], results: list[ShardResult]) -> None:
+def put_aside(work: Work, batch: int, takes: list[Taken], results: list[ShardResult]) -> None:
     late = {taken.stream: taken.late for taken in takes if taken.late}
     rejects = {taken.stream: taken.rejects for taken in takes if taken.rejects}
-    failures = {failure for result in results for failure in result.failures}
-    failures |= {failure for taken in takes for failure in taken.failures}
-    path = _folder(root) / f"{batch:09d}"
+    failures: dict[str, Noted] = {}
+    for failed in (*(taken.failures for taken in takes), *(r.failures for r in results)):
+        for purpose, noted in failed.items():
+            for query in work.placement.queries_for(purpose):
+                failures.setdefault(query, {}).update(noted)
+    path = _folder(work.root) / f"{batch:09d}"
     if not (late or rejects or failures) or path.exists():
         return
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -55,7 +58,8 @@ def read_aside(root: Path) -> Aside:
             aside.late[stream] += rows
         for stream, refused in rejects.items():
             aside.rejects[stream] += refused
-        aside.failures |= failures
+        for query, noted in failures.items():
+            aside.failures[query].update(noted)
     return aside
 
 

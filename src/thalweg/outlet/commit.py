@@ -102,7 +102,7 @@ class Outlet:
     ) -> Entry:
         entry = self._log.read(batch)
         following = self._log.write(next_entry(self._work, entry, takes, results, flush))
-        put_aside(self._work.root, batch, takes, results)
+        put_aside(self._work, batch, takes, results)
         publish(following.parts)
         self._sweep(batch, results)
         return following

@@ -8,6 +8,7 @@ in the shards, one batch earlier.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -119,6 +120,30 @@ class Placement:
     def queries_of(self, shard: int) -> dict[str, Plan]:
         """What a shard computes."""
         return {query.name: query.plan for query in self.queries if query.spread or shard == 0}
+
+    def queries_for(self, purpose: str | int) -> frozenset[str]:
+        """A query itself, or the queries that need what an exchange brings."""
+        return frozenset((purpose,)) if isinstance(purpose, str) else self._needed_by[purpose]
+
+    @cached_property
+    def _needed_by(self) -> list[frozenset[str]]:
+        needed: list[frozenset[str]] = [frozenset()] * len(self.exchanges)
+        for query in self.queries:
+            for number in _received(query.plan):
+                needed[number] |= {query.name}
+        for exchange in reversed(self.exchanges):  # one reads only those before it
+            for number in _received(exchange.plan):
+                needed[number] |= needed[exchange.number]
+        return needed
+
+
+def _received(plan: Plan) -> Iterator[int]:
+    """The exchanges that a plan reads, also inside other queries."""
+    for node in plan.walk():
+        if isinstance(node, Received):
+            yield node.number
+        if isinstance(node, QueryScan):
+            yield from _received(node.plan)
 
 
 def is_linear(plan: Plan) -> bool:

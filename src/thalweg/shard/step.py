@@ -8,7 +8,7 @@ from typing import Any
 
 from thalweg.clock import Clock
 from thalweg.control import Entry
-from thalweg.dataflow import Origin, Stepped
+from thalweg.dataflow import Failed, Origin, Stepped
 from thalweg.intake.split import split
 from thalweg.intake.take import Taken
 from thalweg.operators.delta import BEFORE_TIME, FOREVER, Delta, combined
@@ -45,7 +45,7 @@ class ShardResult:
     records: dict[str, int]
     answers: list[RecordPiece]
     parts: list[Part]
-    failures: list[tuple[str, str, str]]
+    failures: Failed
     state_size: int
     was_rebuilt: bool
     seconds: dict[str, float]
@@ -83,8 +83,6 @@ class Shard:
             followed = {q: r for q, r in stepped.answers.items() if q in self._work.followed}
             answers = store_records(self._work.root / "results" / f"{given.batch:09d}", followed)
             parts = self._parts.due(given)
-        failures = list(self._dataflow.failures.noted)
-        self._dataflow.failures.noted.clear()
         with clock.time("store"):
             manifest, size = self._keep(manifest.after(given), given, is_ours)
         return ShardResult(
@@ -97,7 +95,7 @@ class Shard:
             {query: records.count for query, records in stepped.answers.items()},
             answers,
             parts,
-            failures,
+            stepped.failures,
             size,
             was_rebuilt,
             clock.seconds,
@@ -118,7 +116,6 @@ class Shard:
         for earlier in manifest.inputs:
             self._advance(earlier, Clock())
             self._parts.forget_due(earlier)
-        self._dataflow.failures.noted.clear()
         return manifest != FIRST
 
     def _restore(self, value: Any) -> None:

@@ -82,7 +82,10 @@ def batched(rows: int, shards: int = 1, restarts: bool = False) -> Engine:
                 answers[name] += changes
             if restarts:
                 engine.restart()
-        return Ran(answers, engine.failures)
+        every = Failures()
+        for noted in engine.failures.values():
+            every.noted.update(noted)
+        return Ran(answers, every)
 
     return run
 
