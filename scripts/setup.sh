@@ -3,7 +3,6 @@
 # usage: scripts/setup.sh VENV
 set -eu
 venv=$1
-here=$(dirname "$0")
 
 say() { printf '==> %s\n' "$*"; }
 fail() { printf 'setup: %s\n' "$*" >&2; exit 1; }
@@ -67,16 +66,12 @@ say "installing Thalweg and what it needs into $venv (PySpark is large: some min
 "$venv/bin/python" -m pip install --disable-pip-version-check $quiet -e '.[dev]' \
     || fail "pip could not install the dependencies; its message is above"
 
-if java=$("$here/java_home.sh"); then
-    say "Java: $java"
-elif install_packages "Java" default-jre-headless java-21-openjdk-headless openjdk17-jre-headless \
-        jre-openjdk-headless java-21-openjdk-headless openjdk && java=$("$here/java_home.sh"); then
-    say "Java: $java"
-else
-    fail "Spark needs Java 17 or later, and none was found or could be installed.
-  Debian and Ubuntu: sudo apt install default-jre-headless
-  Fedora:            sudo dnf install java-21-openjdk-headless
-  macOS:             brew install openjdk
-  Elsewhere:         https://adoptium.net, then set JAVA_HOME and run make setup again."
+java_home() { "$venv/bin/python" -m thalweg.job.java; }
+
+if ! java=$(java_home 2>/dev/null); then
+    install_packages "Java" default-jre-headless java-21-openjdk-headless openjdk17-jre-headless \
+        jre-openjdk-headless java-21-openjdk-headless openjdk || true
+    java=$(java_home) || fail "Java could not be installed: see above, then run make setup again"
 fi
+say "Java: $java"
 say "ready"

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from thalweg.control import Entry
 from thalweg.errors import QueryError
 from thalweg.intake.take import Taken
+from thalweg.job.labels import labels
+from thalweg.job.settings import own_session
 from thalweg.job.source import ThalwegSource, is_stopped, let_run, stop_after_batch
 from thalweg.job.stateful import OUTPUT, STATE, shard_function
 from thalweg.outlet.commit import Outlet
@@ -50,7 +52,7 @@ class Job:
     """Runs in the background from `start` to `stop`, or until all input is answered."""
 
     def __init__(self, spark: SparkSession, work: Work, follow: Follow = lambda done: None) -> None:
-        self._spark = spark
+        self._spark = own_session(spark)
         self._work = work
         self._follow = follow
         self._outlet = Outlet(work)
@@ -65,19 +67,19 @@ class Job:
         let_run(self._work.root)
         self.entry = self._outlet.start()
         self._spark.dataSource.register(ThalwegSource)
-        labels = _labels(self._spark, self._work.shards)
-        root = str(self._work.root)
+        root, partitions = str(self._work.root), self._spark.sparkContext.defaultParallelism
+        numbers = labels(self._work.root, self._work.shards, partitions)
         source = self._spark.readStream.format("thalweg").options(
             root=root,
-            labels=",".join(map(str, labels)),
-            cores=str(self._spark.sparkContext.defaultParallelism),
+            labels=",".join(map(str, numbers)),
+            cores=str(partitions),
         )
         self._ended = time.monotonic()
         self._query = (
             source.load()
             .groupBy("label")
             .applyInPandasWithState(
-                shard_function(root, labels), OUTPUT, STATE, "append", "NoTimeout"
+                shard_function(root, numbers), OUTPUT, STATE, "append", "NoTimeout"
             )
             .writeStream.option("checkpointLocation", str(self._work.root / "checkpoint"))
             .queryName(f"thalweg {self._work.root.name}")
@@ -159,13 +161,3 @@ def _as_error(text: str) -> Exception:
         if found:
             return QueryError(message)
     return RuntimeError(text.split("\n")[0])
-
-
-def _labels(spark: SparkSession, shards: int) -> list[int]:
-    """Numbers for the shards that Spark's hash spreads evenly over its partitions."""
-    partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 2)
-    owners: dict[int, list[int]] = {i: [] for i in range(partitions)}
-    expression = f"pmod(hash(cast(id as int)), {partitions}) as owner"
-    for row in spark.range(64 * shards * partitions).selectExpr("id", expression).collect():
-        owners[row["owner"]].append(row["id"])
-    return [owners[i % partitions][i // partitions] for i in range(shards)]

@@ -14,7 +14,7 @@ from thalweg.catalog import Query
 from thalweg.deliver import print_merged, stamped
 from thalweg.errors import QueryError
 from thalweg.job.run import BatchDone, Job
-from thalweg.job.settings import session
+from thalweg.job.session import session
 from thalweg.optimize.place import place
 from thalweg.optimize.rewrite import rewrite
 from thalweg.optimize.rules import RULES
@@ -61,7 +61,7 @@ def run_on_spark(
         queries = {query.name: query for query in program.catalog.queries()}
         shown = [q for q in queries.values() if _is_shown(q, targets)]
         notice("starting Spark")
-        running = spark or session(master, root)
+        running = spark or session(master, root / "spark")
 
         def after_batch(done: BatchDone) -> None:
             _show(done, shown)
