@@ -15,7 +15,8 @@ from typing import Any
 
 from thalweg.catalog import Query, Stream
 from thalweg.dataflow import Dataflow
-from thalweg.intake.reading import StreamReader
+from thalweg.intake.reading import Cursor, StreamReader
+from thalweg.intake.shares import Pace, shares
 from thalweg.plan.nodes import StreamScan
 from thalweg.plan.placed import Exchange, Placement
 from thalweg.program import load_python
@@ -39,8 +40,9 @@ class PartSink:
 
 @dataclass(frozen=True)
 class Work:
-    """`followed` are the queries whose records the outlet reads; `keeps_answers`: it reads
-    all of them once more at the end."""
+    """A batch has about `rows_per_batch` rows of all streams together, read by up to
+    `parallel` tasks of each. `followed` are the queries whose records the outlet reads;
+    `keeps_answers`: it reads all of them once more at the end."""
 
     root: Path
     placement: Placement
@@ -54,6 +56,7 @@ class Work:
     part_sinks: tuple[PartSink, ...] = ()
     followed: frozenset[str] = frozenset()
     keeps_answers: bool = False
+    parallel: int = 1
 
     def save(self) -> None:
         self.root.mkdir(parents=True, exist_ok=True)
@@ -72,6 +75,16 @@ class Work:
 
     def reader(self, stream: str) -> StreamReader:
         return StreamReader(self.requests[stream], self.streams[stream], self.finest)
+
+    def takes(
+        self, cursors: Mapping[str, Cursor], paces: Mapping[str, Pace]
+    ) -> dict[str, list[int]]:
+        """How many rows of each stream the tasks of a batch read."""
+        wanted = shares(self.rows_per_batch, paces)
+        return {
+            name: list(self.reader(name).cuts(cursor, wanted[name], self.parallel))
+            for name, cursor in cursors.items()
+        }
 
     def intake(self, stream: str) -> Dataflow:
         """The fragments that run on the rows of a stream as they are read."""

@@ -22,11 +22,13 @@ SCHEMA = "label int, batch long, body binary"
 
 
 class Take(InputPartition):
-    """What one task reads: a stream, or without one the word to every shard that a batch is on."""
+    """What one task reads: a part of a stream, or without one the word to every shard that a
+    batch is on."""
 
-    def __init__(self, stream: str | None, batch: int) -> None:
-        self.stream = stream
+    def __init__(self, batch: int, stream: str | None = None, part: int = 0) -> None:
         self.batch = batch
+        self.stream = stream
+        self.part = part
 
 
 class ThalwegSource(DataSource):
@@ -60,8 +62,12 @@ class ThalwegReader(DataSourceStreamReader):
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         batch = start["batch"]
         entry = ControlLog(Path(self._root)).read(batch)
-        streams = [name for name, ended in entry.ended.items() if not ended]
-        return [*(Take(name, batch) for name in streams), Take(None, batch)]
+        takes = [
+            Take(batch, stream, part)
+            for stream, parts in entry.takes.items()
+            for part in range(len(parts))
+        ]
+        return [*takes, Take(batch)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, Take), "partitions are takes"
@@ -69,7 +75,7 @@ class ThalwegReader(DataSourceStreamReader):
         if partition.stream is None:
             bodies = [None] * len(self._labels)
         else:
-            taken = take_batch(self._root, partition.stream, partition.batch)
+            taken = take_batch(self._root, partition.batch, partition.stream, partition.part)
             known = replace(taken, pieces={})
             bodies = [
                 pickle.dumps((known, taken.pieces.get(shard, [])))

@@ -9,7 +9,7 @@ from pathlib import Path
 from thalweg.control import ControlLog
 from thalweg.dataflow import Dataflow
 from thalweg.intake.reading import Cursor, StreamReader
-from thalweg.intake.take import Taken, take
+from thalweg.intake.take import Taken, take, together
 from thalweg.segments import Piece
 from thalweg.shard.step import Shard, ShardResult
 from thalweg.work import Work
@@ -31,8 +31,8 @@ def _shard(root: str, number: int) -> Shard:
     return Shard(work_of(root), number)
 
 
-def take_batch(root: str, stream: str, batch: int) -> Taken:
-    """Read what a batch is to have of a stream."""
+def take_batch(root: str, batch: int, stream: str, part: int) -> Taken:
+    """Read a part of what a batch is to have of a stream."""
     work = work_of(root)
     entry = ControlLog(work.root).read(batch)
     reader, fragments = _reading(root, stream)
@@ -42,7 +42,8 @@ def take_batch(root: str, stream: str, batch: int) -> Taken:
         fragments,
         [exchange for exchange in work.placement.exchanges if exchange.stream == stream],
         Cursor.from_json(entry.cursors[stream]),
-        work.rows_per_batch,
+        entry.takes[stream],
+        part,
         work.shards,
         work.root / "segments" / f"{batch:09d}",
     )
@@ -59,4 +60,5 @@ def shard_batch(
         takes.append(taken)
         pieces += own
     entry = ControlLog(Path(root)).read(batch)
+    takes = together(takes)
     return _shard(root, number).step(entry, takes, pieces, manifest), takes
