@@ -74,7 +74,14 @@ class Work:
         return work
 
     def reader(self, stream: str) -> StreamReader:
-        return StreamReader(self.requests[stream], self.streams[stream], self.finest)
+        read = frozenset(
+            column
+            for exchange in self.placement.exchanges
+            for node in exchange.plan.walk()
+            if isinstance(node, StreamScan) and node.name == stream
+            for column in node.columns
+        )
+        return StreamReader(self.requests[stream], self.streams[stream], self.finest, read)
 
     def takes(
         self, cursors: Mapping[str, Cursor], paces: Mapping[str, Pace]

@@ -26,9 +26,8 @@ from thalweg.intake.slices import Cursor, Slice, files_at
 from thalweg.operators.delta import Delta, Times
 from thalweg.sources import Accepted, ReadRequest, Reject
 from thalweg.sources.parquet import ParquetRows
-from thalweg.types import Schema
 from thalweg.units import LAST_INSTANT, Unit
-from thalweg.vector.column import Columns, Index, Mask, Vector, empty, joined
+from thalweg.vector.column import Index, Mask, Vector, empty, joined
 
 # How many rows are decoded at once, whatever the slices. (m) A slice of one large
 # piece is not copied: 19-23 M rows/s of three columns on one core, against 14-16 M
@@ -36,6 +35,9 @@ from thalweg.vector.column import Columns, Index, Mask, Vector, empty, joined
 _FEWEST_AT_ONCE, _MOST_AT_ONCE = 1 << 16, 1 << 20
 
 _LEAST = -(2**63)
+
+# Some of a stream's columns, by their places.
+_Columns = dict[int, Vector]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +60,18 @@ class _Piece:
         return replace(self, first=self.first + rows, batch=self.batch.slice(rows))
 
     def rows(self, which: Index) -> list[Accepted | Reject]:
-        """Some of the rows, one by one."""
-        numbers = (which + self.first).tolist()
-        try:
-            some = self.batch.take(pa.array(which))
-        except pa.ArrowNotImplementedError:  # views of texts cannot be taken
-            some = pa.concat_batches([self.batch.slice(row, 1) for row in which.tolist()])
-        return list(self.file.rows(some, numbers))
+        """Some of the rows, whole and one by one; columns that were left out are read now."""
+        numbers = which + self.first
+        if len(self.converts) == len(self.file.names):
+            return list(self.file.rows(_some(self.batch, which), numbers.tolist()))
+        found: list[Accepted | Reject] = []
+        for first, batch in self.file.batches(int(numbers[0]) - 1):
+            own = numbers[(numbers >= first) & (numbers < first + len(batch))]
+            if len(own):
+                found += self.file.rows(_some(batch, own - first), own.tolist())
+            if len(found) == len(numbers):
+                break
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +92,7 @@ class _Stretch:
 class _Judged:
     """The rows of a piece that enter, and those that do not."""
 
-    columns: Columns
+    columns: _Columns
     time: Times
     position: Times
     late: list[Accepted]
@@ -93,9 +100,14 @@ class _Judged:
 
 
 class ParquetSlices:
-    def __init__(self, request: ReadRequest, stream: Stream, finest: Unit) -> None:
+    """`columns` are those that are wanted. Others are decoded only where they judge rows."""
+
+    def __init__(
+        self, request: ReadRequest, stream: Stream, finest: Unit, columns: frozenset[int]
+    ) -> None:
         assert stream.time_column is not None, f"{stream.name} gets its times beside the columns"
         self._request, self._stream, self._finest = request, stream, finest
+        self._columns = columns
         self._time_column = stream.time_column
         self._last_time = LAST_INSTANT // Accepting(stream, finest).ticks
         self._footers: dict[Path, Footer] = {}
@@ -120,7 +132,7 @@ class ParquetSlices:
         if not wanted:
             self._at = reached
         return Slice(
-            _delta(parts, self._stream.columns),
+            self._delta(parts),
             [row for part in parts for row in part.late],
             [row for part in parts for row in part.rejects],
             reached,
@@ -181,11 +193,15 @@ class ParquetSlices:
     def _footer(self, path: Path) -> Footer:
         if path not in self._footers:
             with ParquetRows(path, self._request) as file:
-                self._footers[path] = self._footer_of(file)
+                return self._footer_of(file)
         return self._footers[path]
 
     def _footer_of(self, file: ParquetRows) -> Footer:
-        return footer_of(file, self._request, self._time_column, self._last_time)
+        known = self._footers.get(file.path)
+        if known is None:
+            known = footer_of(file, self._request, self._time_column, self._last_time)
+            self._footers[file.path] = known
+        return known
 
     def _largest(self, stretch: _Stretch) -> int | None:
         """The largest time of the rows that fit."""
@@ -236,8 +252,9 @@ class ParquetSlices:
         before = cursor.offset
         for index, path in enumerate(files[cursor.file :], cursor.file):
             with ParquetRows(path, self._request) as file:
-                converts = self._converts(file, range(len(self._stream.columns)))
-                for first, batch in file.batches(before, at_once):
+                needed = sorted(self._columns.union(self._footer_of(file).judging))
+                converts = self._converts(file, needed)
+                for first, batch in file.batches(before, at_once, needed):
                     yield _Piece(index, file, converts, first, batch)
             before = 0
 
@@ -276,21 +293,22 @@ class ParquetSlices:
         )
         return judged, int(running[-1]) if len(running) else largest
 
-    def _times(self, piece: _Piece) -> tuple[Columns, Times, Mask | None]:
+    def _times(self, piece: _Piece) -> tuple[_Columns, Times, Mask | None]:
         """The columns, the event times, and the rows that have something where it must not be."""
-        columns: list[Vector] = []
+        columns: dict[int, Vector] = {}
         unfit: Mask | None = None
         times = np.empty(0, np.int64)
         for at, (i, convert) in enumerate(piece.converts.items()):
             column, wrong = convert(piece.batch.column(at))
-            columns.append(column)
+            if i in self._columns:
+                columns[i] = column
             unfit = _either(unfit, wrong)
             if (i in self._request.required or i == self._time_column) and column.has_nulls:
                 unfit = _either(unfit, ~column.present())
             if i == self._time_column:
                 times = np.asarray(column.data).astype(np.int64, copy=False)
         unfit = _either(unfit, outside(times, -self._last_time, self._last_time))
-        return tuple(columns), times, unfit
+        return columns, times, unfit
 
     def _rejects(self, piece: _Piece, unfit: Mask | None) -> list[Reject]:
         if unfit is None:
@@ -301,6 +319,26 @@ class ParquetSlices:
         assert not state.arrivals, "a row whose columns do not fit is rejected"
         assert not state.late, "a row whose columns do not fit is rejected"
         return state.rejects
+
+    def _delta(self, parts: Sequence[_Judged]) -> Delta:
+        some = [part for part in parts if len(part.time)]
+        schema = self._stream.columns
+        if not some:
+            none = np.empty(0, np.int64)
+            return Delta(tuple(empty(field.type) for field in schema), none, none, none, none)
+        time = _in_one([part.time for part in some])
+        return Delta(
+            tuple(
+                joined([part.columns[i] for part in some])
+                if i in self._columns
+                else empty(field.type)
+                for i, field in enumerate(schema)
+            ),
+            time,
+            time,
+            np.ones(len(time), np.int64),
+            _in_one([part.position for part in some]),
+        )
 
 
 def _behind(
@@ -324,6 +362,13 @@ def _part_sizes(ends: list[int]) -> tuple[int, ...]:
     return tuple(end - start for start, end in pairwise(ends) if end > start)
 
 
+def _some(batch: pa.RecordBatch, rows: Index) -> pa.RecordBatch:
+    try:
+        return batch.take(pa.array(rows))
+    except pa.ArrowNotImplementedError:  # views of texts cannot be taken
+        return pa.concat_batches([batch.slice(row, 1) for row in rows.tolist()])
+
+
 def _late(piece: _Piece, which: Index | None) -> list[Accepted]:
     if which is None:
         return []
@@ -339,9 +384,9 @@ def _either(one: Mask | None, other: Mask | None) -> Mask | None:
 
 
 def _taken(
-    columns: Columns, times: Times, position: Times, rows: Index
-) -> tuple[Columns, Times, Times]:
-    return tuple(column.take(rows) for column in columns), times[rows], position[rows]
+    columns: _Columns, times: Times, position: Times, rows: Index
+) -> tuple[_Columns, Times, Times]:
+    return {i: column.take(rows) for i, column in columns.items()}, times[rows], position[rows]
 
 
 def _running_maximum(times: Times, largest: int | None) -> Times:
@@ -363,21 +408,6 @@ def _below(times: Times, running: Times, slack: int) -> Mask | None:
         running = np.maximum(running, _LEAST + slack)
     late: Mask = times < running - slack
     return late if late.any() else None
-
-
-def _delta(parts: Sequence[_Judged], schema: Schema) -> Delta:
-    some = [part for part in parts if len(part.time)]
-    if not some:
-        none = np.empty(0, np.int64)
-        return Delta(tuple(empty(field.type) for field in schema), none, none, none, none)
-    time = _in_one([part.time for part in some])
-    return Delta(
-        tuple(joined([part.columns[i] for part in some]) for i in range(len(schema))),
-        time,
-        time,
-        np.ones(len(time), np.int64),
-        _in_one([part.position for part in some]),
-    )
 
 
 def _in_one(parts: list[Times]) -> Times:

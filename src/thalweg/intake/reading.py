@@ -43,15 +43,24 @@ class StreamReader:
     """Reads a stream's source, slice after slice.
 
     Files stay open from one slice to the next that goes on where it ended; any other
-    cursor is found anew. `finest` is the shortest tick that a query may have.
+    cursor is found anew. `finest` is the shortest tick that a query may have. `columns`
+    are those that somebody reads, or None for all: others are left empty where that
+    saves work, but rows are accepted or not as if they were there.
     """
 
-    def __init__(self, request: ReadRequest, stream: Stream, finest: Unit) -> None:
+    def __init__(
+        self,
+        request: ReadRequest,
+        stream: Stream,
+        finest: Unit,
+        columns: frozenset[int] | None = None,
+    ) -> None:
         assert stream.time_column is not None, f"{stream.name} gets its times beside the columns"
         self._slices: _Slices
         self._cut_slices: _CutSlices | None = None
         if request.connector.name == "parquet":
-            self._slices = self._cut_slices = ParquetSlices(request, stream, finest)
+            wanted = frozenset(range(len(stream.columns))) if columns is None else columns
+            self._slices = self._cut_slices = ParquetSlices(request, stream, finest, wanted)
         else:
             self._slices = _RowSlices(request, stream, finest)
 

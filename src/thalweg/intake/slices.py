@@ -49,7 +49,8 @@ class Cursor:
 class Slice:
     """What a number of rows of a source came to.
 
-    `rows` are the accepted ones, as elements of the stream in its own unit of time.
+    `rows` are the accepted ones, as elements of the stream in its own unit of time;
+    columns that nobody reads may be empty.
     With `at_end` the end of the source was met; a slice that holds the last rows
     and no fewer than were asked for does not know yet.
     """
