@@ -22,11 +22,11 @@ from thalweg.segments import Piece
 class Entry:
     """Where everything stands before a batch.
 
-    By stream: the cursor of its source, whether that is at its end, the promise and
-    the first instant. By exchange between shards: how far it has come, and by shard
-    the pieces that wait. `draining`: all input is read, and every promise goes to the
-    end of time; `finished`: nothing is left to do. `flush`: shards are to write the
-    records that wait to become a file.
+    By stream: the cursor of its source, whether that is at its end, how many rows of
+    it each task of the batch reads, the promise and the first instant. By exchange
+    between shards: how far it has come, and by shard the pieces that wait. `draining`:
+    all input is read, and every promise goes to the end of time; `finished`: nothing is
+    left to do. `flush`: shards are to write the records that wait to become a file.
 
     What the batch before left is here too: where its records lie, the parts that are
     to be published, and how many rows of each stream and records of each query there
@@ -36,6 +36,7 @@ class Entry:
     batch: int
     cursors: dict[str, Any]
     ended: dict[str, bool]
+    takes: dict[str, list[int]]
     promises: dict[str, int]
     firsts: dict[str, int]
     reached: dict[int, int]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,8 @@ from typing import Any
 from thalweg.catalog import Query, Stream
 from thalweg.dataflow import Dataflow
 from thalweg.intake.reading import StreamReader
-from thalweg.intake.slices import Reader
+from thalweg.intake.shares import Pace, shares
+from thalweg.intake.slices import Cursor, Reader
 from thalweg.intake.spooled import SpooledReader
 from thalweg.plan.nodes import StreamScan
 from thalweg.plan.placed import Exchange, Placement
@@ -41,8 +42,9 @@ class PartSink:
 
 @dataclass(frozen=True)
 class Work:
-    """`followed` are the queries whose records the outlet reads; `keeps_answers`: it reads
-    all of them once more at the end."""
+    """A batch has about `rows_per_batch` rows of all streams together, read by up to
+    `parallel` tasks of each. `followed` are the queries whose records the outlet reads;
+    `keeps_answers`: it reads all of them once more at the end."""
 
     root: Path
     placement: Placement
@@ -56,11 +58,13 @@ class Work:
     part_sinks: tuple[PartSink, ...] = ()
     followed: frozenset[str] = frozenset()
     keeps_answers: bool = False
+    parallel: int = 1
 
     def save(self) -> None:
         self.root.mkdir(parents=True, exist_ok=True)
         partial = self.root / f".{_FILE}"
-        partial.write_bytes(pickle.dumps(self))
+        # Without what was computed on the way: readers have files open.
+        partial.write_bytes(pickle.dumps(replace(self)))
         os.replace(partial, self.root / _FILE)
 
     @staticmethod
@@ -75,7 +79,28 @@ class Work:
     def reader(self, stream: str) -> Reader:
         if self.requests[stream].connector.name == "memory":
             return SpooledReader(self.spool(stream), self.streams[stream])
-        return StreamReader(self.requests[stream], self.streams[stream], self.finest)
+        read = frozenset(
+            column
+            for exchange in self.placement.exchanges
+            for node in exchange.plan.walk()
+            if isinstance(node, StreamScan) and node.name == stream
+            for column in node.columns
+        )
+        return StreamReader(self.requests[stream], self.streams[stream], self.finest, read)
+
+    def takes(
+        self, cursors: Mapping[str, Cursor], paces: Mapping[str, Pace]
+    ) -> dict[str, list[int]]:
+        """How many rows of each stream the tasks of a batch read."""
+        wanted = shares(self.rows_per_batch, paces)
+        return {
+            name: list(self._readers[name].cuts(cursor, wanted[name], self.parallel))
+            for name, cursor in cursors.items()
+        }
+
+    @cached_property
+    def _readers(self) -> dict[str, Reader]:
+        return {name: self.reader(name) for name in self.streams}
 
     def spool(self, stream: str) -> Path:
         """Where the rows of a stream are that a program hands over."""

@@ -17,6 +17,7 @@ import pytest
 from thalweg.catalog import Stream
 from thalweg.errors import QueryError, SourceText
 from thalweg.intake.accept import accept
+from thalweg.intake.parquet_slices import ParquetSlices
 from thalweg.intake.reading import Cursor, Slice, StreamReader, as_delta
 from thalweg.program import Program, bind_script
 from thalweg.sources import SOURCES, ReadRequest
@@ -252,16 +253,38 @@ def test_slices_are_the_whole(make: Make, part: int, tmp_path: Path) -> None:
         request = program.read_request(stream)
         for size in SIZES:
             for fresh in (True, False):
-                compare(program, stream, request, size, fresh, f"seed {seed}")
+                slices = all_slices(request, stream, program, size, fresh)
+                case = f"slices of {size}, {'fresh readers' if fresh else 'one reader'}"
+                compare(program, stream, request, slices, f"seed {seed}, {case}")
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_parts_are_the_whole(part: int, tmp_path: Path) -> None:
+    for seed in range(part, SEEDS, 4):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        program = parquet_case(random.Random(seed), folder)
+        stream = program.catalog.streams()[0]
+        request = program.read_request(stream)
+        for rows, parts in ((3, 2), (8, 3), (ALL, 5)):
+            source = random.Random(seed)
+            every = range(len(stream.columns))
+            columns = frozenset(source.sample(every, source.randint(0, len(every))))
+            slices = all_parts(source, request, stream, program, rows, parts, columns)
+            case = f"seed {seed}, {parts} parts of {rows}, columns {columns}"
+            compare(program, stream, request, slices, case, columns)
 
 
 def compare(
-    program: Program, stream: Stream, request: ReadRequest, size: int, fresh: bool, case: str
+    program: Program,
+    stream: Stream,
+    request: ReadRequest,
+    slices: list[Slice],
+    case: str,
+    columns: frozenset[int] | None = None,
 ) -> None:
     finest = program.catalog.finest_tick()
     whole = accept(stream, SOURCES[request.connector.name].read(request), finest)
-    slices = all_slices(request, stream, program, size, fresh)
-    case = f"{case}, slices of {size}, {'fresh readers' if fresh else 'one reader'}"
     # As text: NaN is not equal to itself.
     assert list(map(repr, (row for s in slices for row in s.late))) == list(
         map(repr, whole.late)
@@ -275,6 +298,9 @@ def compare(
     assert position == numbers(expected.position), case
     for i, column in enumerate(expected.columns):
         got = [v for s in slices for v in s.rows.columns[i].values()]
+        if columns is not None and i not in columns:
+            assert not got, case
+            continue
         assert repr(got) == repr(column.values()), f"{case}, {stream.columns[i]}"
         assert {forms(s.rows.columns[i]) for s in slices} == {forms(column)}, case
     for s in slices:
@@ -305,6 +331,71 @@ def all_slices(
         assert slices[-1].cursor.seen - cursor.seen <= size
         cursor = slices[-1].cursor
     return slices
+
+
+def all_parts(
+    random: random.Random,
+    request: ReadRequest,
+    stream: Stream,
+    program: Program,
+    rows: int,
+    parts: int,
+    columns: frozenset[int],
+) -> list[Slice]:
+    """Batch after batch in parts, each read by one of two readers, in any order."""
+    finest = program.catalog.finest_tick()
+    readers = [ParquetSlices(request, stream, finest, columns) for _ in range(2)]
+    cursor, slices = Cursor(), list[Slice]()
+    while not slices or not slices[-1].at_end:
+        cuts = readers[0].cuts(cursor, rows, parts)
+        assert 1 <= len(cuts) <= parts
+        assert all(size > 0 for size in cuts)
+        assert sum(cuts) <= rows + rows // parts // 4 + 1
+        batch = dict[int, Slice]()
+        for i in random.sample(range(len(cuts)), len(cuts)):
+            reader = random.choice(readers)
+            batch[i] = reader.read(reader.ahead(cursor, sum(cuts[:i])), cuts[i])
+        slices += [batch[i] for i in range(len(cuts))]
+        cursor = slices[-1].cursor
+    return slices
+
+
+def test_parts_end_between_groups_of_rows(tmp_path: Path) -> None:
+    for file in range(3):
+        table = pa.table({"ts": pa.array(range(250), pa.int64())})
+        pq.write_table(table, tmp_path / f"{file}.parquet", row_group_size=100)
+    script = f"CREATE STREAM S (ts BIGINT) TIMESTAMP BY ts FROM parquet('{tmp_path}')"
+    program = bind_script(SourceText("case", script), (tmp_path,))
+    stream = program.catalog.streams()[0]
+    request, finest = program.read_request(stream), program.catalog.finest_tick()
+    slices = ParquetSlices(request, stream, finest, frozenset())
+    assert slices.cuts(Cursor(), 220, 2) == (100, 100)
+    assert slices.cuts(slices.ahead(Cursor(), 200), 220, 2) == (110, 110)
+    assert slices.cuts(slices.ahead(Cursor(), 200), 180, 2) == (90, 90)
+    assert slices.cuts(slices.ahead(Cursor(), 500), 300, 2) == (100, 151)
+    assert slices.ahead(Cursor(), 350).largest == 249
+
+
+def test_columns_that_nobody_reads_are_not_decoded(tmp_path: Path) -> None:
+    path = tmp_path / "s.parquet"
+    table = {name: pa.array(range(100), pa.int64()) for name in ("a", "b", "c", "ts")}
+    pq.write_table(pa.table(table), path, compression="zstd")
+    content = bytearray(path.read_bytes())
+    group = pq.ParquetFile(path).metadata.row_group(0)
+    for damaged in (0, 2):  # nothing says that c is an INT but its smallest and largest value
+        chunk = group.column(damaged)
+        start = chunk.dictionary_page_offset
+        content[start : start + chunk.total_compressed_size] = b"\xff" * chunk.total_compressed_size
+    path.write_bytes(content)
+    script = f"""CREATE STREAM S (a BIGINT, b BIGINT, c INT NOT NULL, ts BIGINT)
+      TIMESTAMP BY ts FROM parquet('{path}')"""
+    program = bind_script(SourceText("case", script), (tmp_path,))
+    stream = program.catalog.streams()[0]
+    request, finest = program.read_request(stream), program.catalog.finest_tick()
+    reader = StreamReader(request, stream, finest, frozenset((1,)))
+    assert reader.read(reader.start(), ALL).rows.columns[1].values() == list(range(100))
+    with pytest.raises(QueryError, match="cannot read"):
+        StreamReader(request, stream, finest).read(reader.start(), ALL)
 
 
 def test_the_end_is_only_for_now(tmp_path: Path) -> None:

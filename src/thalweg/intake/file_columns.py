@@ -84,6 +84,32 @@ def column_converter(
     return one_by_one
 
 
+def always_fits(given: pa.DataType, declared: Type, zone: str) -> bool:
+    """Whether all values of a file's type are values of the declared one."""
+    if pa.types.is_dictionary(given):
+        return always_fits(given.value_type, declared, zone)
+    if pa.types.is_null(given):
+        return True
+    if is_integral(declared):
+        return _holds(given, declared)
+    if declared == TIMESTAMP:
+        return given.unit in ("us", "ns") and not _is_local(given, zone)
+    return declared in (FLOAT, DOUBLE, BOOLEAN, BINARY) or (
+        declared == DATE and pa.types.is_date32(given)
+    )
+
+
+def _holds(given: pa.DataType, declared: Type) -> bool:
+    bits = INTEGER_BITS[declared]
+    signed = pa.types.is_signed_integer(given)
+    return bool(given.bit_width <= bits if signed else given.bit_width < bits)
+
+
+def _is_local(given: pa.DataType, zone: str) -> bool:
+    """Whether times are on the wall clock of a zone that is not UTC."""
+    return not given.tz and zone_rules(zone) is not dt.UTC
+
+
 def _one_by_one(array: pa.Array, declared: Type, form: pa.DataType, convert: Convert) -> Converted:
     values: list[Any] = []
     wrong: list[int] = []
@@ -118,14 +144,13 @@ def _numbers(given: pa.DataType, declared: Type) -> ConvertColumn:
 
 def _integers(given: pa.DataType, declared: Type) -> ConvertColumn:
     dtype = FIXED[declared]
-    bits = INTEGER_BITS[declared]
     limits = np.iinfo(dtype)
     signed = pa.types.is_signed_integer(given)
-    always_fits = given.bit_width <= bits if signed else given.bit_width < bits
+    fits = _holds(given, declared)
 
     def convert(array: pa.Array) -> Converted:
         data, valid = _array(array)
-        wrong = None if always_fits else outside(data, limits.min if signed else 0, limits.max)
+        wrong = None if fits else outside(data, limits.min if signed else 0, limits.max)
         return Vector(declared, data.astype(dtype, copy=False), valid), wrong
 
     return convert
@@ -134,7 +159,7 @@ def _integers(given: pa.DataType, declared: Type) -> ConvertColumn:
 def _timestamps(given: pa.DataType, zone: str, one_by_one: ConvertColumn) -> ConvertColumn:
     """Counts of another unit since 1970, perhaps on the wall clock of the session."""
     micros = _MICROSECONDS.get(given.unit)
-    local = not given.tz and zone_rules(zone) is not dt.UTC
+    local = _is_local(given, zone)
     ends = np.iinfo(np.int64)
 
     def convert(array: pa.Array) -> Converted:

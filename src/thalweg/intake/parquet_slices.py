@@ -8,8 +8,10 @@ do not enter are ever looked at one by one, by the same code that judges rows of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,13 +21,13 @@ import pyarrow as pa
 from thalweg.catalog import Stream
 from thalweg.intake.accept import Accepting
 from thalweg.intake.file_columns import ConvertColumn, column_converter, outside
+from thalweg.intake.parquet_footers import Footer, footer_of
 from thalweg.intake.slices import Cursor, Slice, files_at
 from thalweg.operators.delta import Delta, Times
 from thalweg.sources import Accepted, ReadRequest, Reject
 from thalweg.sources.parquet import ParquetRows
-from thalweg.types import Schema
 from thalweg.units import LAST_INSTANT, Unit
-from thalweg.vector.column import Columns, Index, Mask, Vector, empty, joined
+from thalweg.vector.column import Index, Mask, Vector, empty, joined
 
 # How many rows are decoded at once, whatever the slices. (m) A slice of one large
 # piece is not copied: 19-23 M rows/s of three columns on one core, against 14-16 M
@@ -34,14 +36,20 @@ _FEWEST_AT_ONCE, _MOST_AT_ONCE = 1 << 16, 1 << 20
 
 _LEAST = -(2**63)
 
+# Some of a stream's columns, by their places.
+_Columns = dict[int, Vector]
+
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Some rows of one file, the first of them number `first`; `index` is the file's."""
+    """Some rows of one file, the first of them number `first`; `index` is the file's.
+
+    `converts` are how the columns of the batch become declared ones, by their place there.
+    """
 
     index: int
     file: ParquetRows
-    converts: list[ConvertColumn]
+    converts: dict[int, ConvertColumn]
     first: int
     batch: pa.RecordBatch
 
@@ -52,20 +60,39 @@ class _Piece:
         return replace(self, first=self.first + rows, batch=self.batch.slice(rows))
 
     def rows(self, which: Index) -> list[Accepted | Reject]:
-        """Some of the rows, one by one."""
-        numbers = (which + self.first).tolist()
-        try:
-            some = self.batch.take(pa.array(which))
-        except pa.ArrowNotImplementedError:  # views of texts cannot be taken
-            some = pa.concat_batches([self.batch.slice(row, 1) for row in which.tolist()])
-        return list(self.file.rows(some, numbers))
+        """Some of the rows, whole and one by one; columns that were left out are read now."""
+        numbers = which + self.first
+        if len(self.converts) == len(self.file.names):
+            return list(self.file.rows(_some(self.batch, which), numbers.tolist()))
+        found: list[Accepted | Reject] = []
+        for first, batch in self.file.batches(int(numbers[0]) - 1):
+            own = numbers[(numbers >= first) & (numbers < first + len(batch))]
+            if len(own):
+                found += self.file.rows(_some(batch, own - first), own.tolist())
+            if len(found) == len(numbers):
+                break
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """Rows of one group that follow `before` others of their file.
+
+    `largest` is the largest time of those that fit, where it is known.
+    """
+
+    index: int
+    footer: Footer
+    before: int
+    rows: int
+    largest: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
     """The rows of a piece that enter, and those that do not."""
 
-    columns: Columns
+    columns: _Columns
     time: Times
     position: Times
     late: list[Accepted]
@@ -73,19 +100,23 @@ class _Judged:
 
 
 class ParquetSlices:
-    def __init__(self, request: ReadRequest, stream: Stream, finest: Unit) -> None:
+    """`columns` are those that are wanted. Others are decoded only where they judge rows."""
+
+    def __init__(
+        self, request: ReadRequest, stream: Stream, finest: Unit, columns: frozenset[int]
+    ) -> None:
         assert stream.time_column is not None, f"{stream.name} gets its times beside the columns"
         self._request, self._stream, self._finest = request, stream, finest
+        self._columns = columns
         self._time_column = stream.time_column
         self._last_time = LAST_INSTANT // Accepting(stream, finest).ticks
+        self._footers: dict[Path, Footer] = {}
         self._at: Cursor | None = None
         self._pieces: Iterator[_Piece] = iter(())
         self._left: _Piece | None = None
 
     def read(self, cursor: Cursor, rows: int) -> Slice:
-        if cursor != self._at:
-            at_once = min(max(rows, _FEWEST_AT_ONCE), _MOST_AT_ONCE)
-            self._pieces, self._left = self._pieces_from(cursor, at_once), None
+        self._go_to(cursor, rows)
         self._at = None  # until all is well: an iterator that failed is of no use
         parts: list[_Judged] = []
         reached = cursor
@@ -94,37 +125,147 @@ class ParquetSlices:
             part, largest = self._judge(piece, reached.seen, reached.largest)
             parts.append(part)
             wanted -= len(piece.batch)
-            reached = Cursor(
-                piece.index,
-                piece.file.path.name,
-                piece.first + len(piece.batch) - 1,
-                seen=reached.seen + len(piece.batch),
-                largest=largest,
+            last_row = piece.first + len(piece.batch) - 1
+            reached = _behind(
+                reached, piece.index, piece.file.path, last_row, len(piece.batch), largest
             )
         if not wanted:
             self._at = reached
         return Slice(
-            _delta(parts, self._stream.columns),
+            self._delta(parts),
             [row for part in parts for row in part.late],
             [row for part in parts for row in part.rejects],
             reached,
             at_end=wanted > 0,
         )
 
+    # Without reading rows
+
+    def cuts(self, cursor: Cursor, rows: int, parts: int) -> tuple[int, ...]:
+        """About so many rows in parts of about the same size, cut between groups of rows
+        where these end nearby: a group is decoded from its beginning."""
+        near = rows // parts // 4
+        ends, left = [0], 0
+        for stretch in self._stretches(cursor, rows + near + 1):
+            left += stretch.rows
+            ends.append(left)
+        if left <= rows + near:  # all that is left: one row more finds the end
+            return _part_sizes([*_near(ends, left, parts, near)[:-1], left + 1])
+        return _part_sizes(_near(ends[:-1], rows, parts, near))
+
+    def ahead(self, cursor: Cursor, rows: int) -> Cursor:
+        """Where a slice of so many rows would end, seen from the columns that judge rows."""
+        for stretch in self._stretches(cursor, rows):
+            largest = stretch.largest
+            if largest is None:
+                largest = self._largest(stretch)
+            if cursor.largest is not None and (largest is None or largest < cursor.largest):
+                largest = cursor.largest
+            cursor = _behind(
+                cursor,
+                stretch.index,
+                stretch.footer.path,
+                stretch.before + stretch.rows,
+                stretch.rows,
+                largest,
+            )
+        return cursor
+
+    def _stretches(self, cursor: Cursor, rows: int) -> Iterator[_Stretch]:
+        """The next rows, group by group."""
+        files = files_at(self._request, cursor)
+        before = cursor.offset
+        for index, path in enumerate(files[cursor.file :], cursor.file):
+            footer = self._footer(path)
+            first = 0
+            for group, size in enumerate(footer.groups):
+                start, end = max(first, before), min(first + size, max(first, before) + rows)
+                if start < end:
+                    whole = end - start == size
+                    largest = footer.largest[group] if whole else None
+                    yield _Stretch(index, footer, start, end - start, largest)
+                    rows -= end - start
+                first += size
+                if not rows:
+                    return
+            before = 0
+
+    def _footer(self, path: Path) -> Footer:
+        if path not in self._footers:
+            with ParquetRows(path, self._request) as file:
+                return self._footer_of(file)
+        return self._footers[path]
+
+    def _footer_of(self, file: ParquetRows) -> Footer:
+        known = self._footers.get(file.path)
+        if known is None:
+            known = footer_of(file, self._request, self._time_column, self._last_time)
+            self._footers[file.path] = known
+        return known
+
+    def _largest(self, stretch: _Stretch) -> int | None:
+        """The largest time of the rows that fit."""
+        largest: int | None = None
+        left = stretch.rows
+        with ParquetRows(stretch.footer.path, self._request) as file:
+            judging = self._converts(file, stretch.footer.judging)
+            at_once = min(left, _MOST_AT_ONCE)
+            for first, batch in file.batches(stretch.before, at_once, stretch.footer.judging):
+                piece = _Piece(stretch.index, file, judging, first, batch.slice(0, left))
+                _, times, unfit = self._times(piece)
+                if unfit is not None:
+                    times = times[~unfit]
+                if len(times):
+                    highest = int(times.max())
+                    largest = highest if largest is None else max(largest, highest)
+                left -= len(piece.batch)
+                if not left:
+                    break
+        return largest
+
+    # Reading rows
+
+    def _go_to(self, cursor: Cursor, rows: int) -> None:
+        """Be at a cursor: by going on in what is open where that is no detour, else anew."""
+        skipped = None if self._at is None else self._between(self._at, cursor)
+        if skipped is None:
+            at_once = min(max(rows, _FEWEST_AT_ONCE), _MOST_AT_ONCE)
+            self._pieces, self._left = self._pieces_from(cursor, at_once), None
+            return
+        while skipped:
+            piece = self._next(skipped)
+            assert piece is not None, "a group of rows has the rows that its file says"
+            skipped -= len(piece.batch)
+
+    def _between(self, here: Cursor, there: Cursor) -> int | None:
+        """How many rows to skip in one group of rows; None if it is not one."""
+        if here.file != there.file or here.name != there.name or here.offset > there.offset:
+            return None
+        if here.offset < there.offset:
+            footer = self._footer(files_at(self._request, there)[there.file])
+            if footer.group_of(here.offset) != footer.group_of(there.offset):
+                return None
+        return there.offset - here.offset
+
     def _pieces_from(self, cursor: Cursor, at_once: int) -> Iterator[_Piece]:
         files = files_at(self._request, cursor)
         before = cursor.offset
         for index, path in enumerate(files[cursor.file :], cursor.file):
             with ParquetRows(path, self._request) as file:
-                converts = [
-                    column_converter(given, column.type, self._request.zone, form, convert)
-                    for column, given, form, convert in zip(
-                        self._stream.columns, file.types, file.forms, file.converts, strict=True
-                    )
-                ]
-                for first, batch in file.batches(before, at_once):
+                needed = sorted(self._columns.union(self._footer_of(file).judging))
+                converts = self._converts(file, needed)
+                for first, batch in file.batches(before, at_once, needed):
                     yield _Piece(index, file, converts, first, batch)
             before = 0
+
+    def _converts(self, file: ParquetRows, columns: Iterable[int]) -> dict[int, ConvertColumn]:
+        zone, declared = self._request.zone, self._stream.columns
+        return {
+            i: column_converter(
+                file.types[i], declared[i].type, zone, file.forms[i], file.converts[i]
+            )
+            for i in columns
+        }
 
     def _next(self, most: int) -> _Piece | None:
         piece = self._left or next(self._pieces, None)
@@ -135,9 +276,7 @@ class ParquetSlices:
         return piece
 
     def _judge(self, piece: _Piece, seen: int, largest: int | None) -> tuple[_Judged, int | None]:
-        columns, unfit = self._columns(piece)
-        times: Times = np.asarray(columns[self._time_column].data).astype(np.int64, copy=False)
-        unfit = _either(unfit, outside(times, -self._last_time, self._last_time))
+        columns, times, unfit = self._times(piece)
         position = np.arange(seen + 1, seen + 1 + len(times), dtype=np.int64)
         which = None if unfit is None else np.flatnonzero(~unfit)
         if which is not None:
@@ -154,17 +293,22 @@ class ParquetSlices:
         )
         return judged, int(running[-1]) if len(running) else largest
 
-    def _columns(self, piece: _Piece) -> tuple[Columns, Mask | None]:
-        """The columns, and the rows that have a value or a NULL where it must not be."""
-        columns: list[Vector] = []
+    def _times(self, piece: _Piece) -> tuple[_Columns, Times, Mask | None]:
+        """The columns, the event times, and the rows that have something where it must not be."""
+        columns: dict[int, Vector] = {}
         unfit: Mask | None = None
-        for i, convert in enumerate(piece.converts):
-            column, wrong = convert(piece.batch.column(i))
-            columns.append(column)
+        times = np.empty(0, np.int64)
+        for at, (i, convert) in enumerate(piece.converts.items()):
+            column, wrong = convert(piece.batch.column(at))
+            if i in self._columns:
+                columns[i] = column
             unfit = _either(unfit, wrong)
             if (i in self._request.required or i == self._time_column) and column.has_nulls:
                 unfit = _either(unfit, ~column.present())
-        return tuple(columns), unfit
+            if i == self._time_column:
+                times = np.asarray(column.data).astype(np.int64, copy=False)
+        unfit = _either(unfit, outside(times, -self._last_time, self._last_time))
+        return columns, times, unfit
 
     def _rejects(self, piece: _Piece, unfit: Mask | None) -> list[Reject]:
         if unfit is None:
@@ -175,6 +319,54 @@ class ParquetSlices:
         assert not state.arrivals, "a row whose columns do not fit is rejected"
         assert not state.late, "a row whose columns do not fit is rejected"
         return state.rejects
+
+    def _delta(self, parts: Sequence[_Judged]) -> Delta:
+        some = [part for part in parts if len(part.time)]
+        schema = self._stream.columns
+        if not some:
+            none = np.empty(0, np.int64)
+            return Delta(tuple(empty(field.type) for field in schema), none, none, none, none)
+        time = _in_one([part.time for part in some])
+        return Delta(
+            tuple(
+                joined([part.columns[i] for part in some])
+                if i in self._columns
+                else empty(field.type)
+                for i, field in enumerate(schema)
+            ),
+            time,
+            time,
+            np.ones(len(time), np.int64),
+            _in_one([part.position for part in some]),
+        )
+
+
+def _behind(
+    cursor: Cursor, index: int, path: Path, offset: int, rows: int, largest: int | None
+) -> Cursor:
+    """The cursor some rows further on, behind a row of a file."""
+    return Cursor(index, path.name, offset, seen=cursor.seen + rows, largest=largest)
+
+
+def _near(ends: list[int], rows: int, parts: int, near: int) -> list[int]:
+    """Where the parts of some rows end: at one of `ends` if it is near, else where they must."""
+    found = [0]
+    for part in range(1, parts + 1):
+        wanted = rows * part // parts
+        closest = min(ends, key=lambda end: abs(end - wanted))
+        found.append(closest if abs(closest - wanted) <= near else wanted)
+    return found
+
+
+def _part_sizes(ends: list[int]) -> tuple[int, ...]:
+    return tuple(end - start for start, end in pairwise(ends) if end > start)
+
+
+def _some(batch: pa.RecordBatch, rows: Index) -> pa.RecordBatch:
+    try:
+        return batch.take(pa.array(rows))
+    except pa.ArrowNotImplementedError:  # views of texts cannot be taken
+        return pa.concat_batches([batch.slice(row, 1) for row in rows.tolist()])
 
 
 def _late(piece: _Piece, which: Index | None) -> list[Accepted]:
@@ -192,9 +384,9 @@ def _either(one: Mask | None, other: Mask | None) -> Mask | None:
 
 
 def _taken(
-    columns: Columns, times: Times, position: Times, rows: Index
-) -> tuple[Columns, Times, Times]:
-    return tuple(column.take(rows) for column in columns), times[rows], position[rows]
+    columns: _Columns, times: Times, position: Times, rows: Index
+) -> tuple[_Columns, Times, Times]:
+    return {i: column.take(rows) for i, column in columns.items()}, times[rows], position[rows]
 
 
 def _running_maximum(times: Times, largest: int | None) -> Times:
@@ -216,21 +408,6 @@ def _below(times: Times, running: Times, slack: int) -> Mask | None:
         running = np.maximum(running, _LEAST + slack)
     late: Mask = times < running - slack
     return late if late.any() else None
-
-
-def _delta(parts: Sequence[_Judged], schema: Schema) -> Delta:
-    some = [part for part in parts if len(part.time)]
-    if not some:
-        none = np.empty(0, np.int64)
-        return Delta(tuple(empty(field.type) for field in schema), none, none, none, none)
-    time = _in_one([part.time for part in some])
-    return Delta(
-        tuple(joined([part.columns[i] for part in some]) for i in range(len(schema))),
-        time,
-        time,
-        np.ones(len(time), np.int64),
-        _in_one([part.position for part in some]),
-    )
 
 
 def _in_one(parts: list[Times]) -> Times:

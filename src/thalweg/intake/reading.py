@@ -23,21 +23,46 @@ from thalweg.units import Unit
 __all__ = ["Cursor", "Slice", "StreamReader", "as_delta"]
 
 
+# A part of a batch with fewer rows costs more to start than to read.
+_FEWEST_ROWS_OF_A_PART = 50_000
+
+
 class _Slices(Protocol):
     def read(self, cursor: Cursor, rows: int) -> Slice: ...
+
+
+class _CutSlices(_Slices, Protocol):
+    """Slices that begin behind rows which nobody has read."""
+
+    def cuts(self, cursor: Cursor, rows: int, parts: int) -> tuple[int, ...]: ...
+
+    def ahead(self, cursor: Cursor, rows: int) -> Cursor: ...
 
 
 class StreamReader:
     """Reads a stream's source, slice after slice.
 
     Files stay open from one slice to the next that goes on where it ended; any other
-    cursor is found anew. `finest` is the shortest tick that a query may have.
+    cursor is found anew. `finest` is the shortest tick that a query may have. `columns`
+    are those that somebody reads, or None for all: others are left empty where that
+    saves work, but rows are accepted or not as if they were there.
     """
 
-    def __init__(self, request: ReadRequest, stream: Stream, finest: Unit) -> None:
+    def __init__(
+        self,
+        request: ReadRequest,
+        stream: Stream,
+        finest: Unit,
+        columns: frozenset[int] | None = None,
+    ) -> None:
         assert stream.time_column is not None, f"{stream.name} gets its times beside the columns"
-        columns = request.connector.name == "parquet"
-        self._slices: _Slices = (ParquetSlices if columns else _RowSlices)(request, stream, finest)
+        self._slices: _Slices
+        self._cut_slices: _CutSlices | None = None
+        if request.connector.name == "parquet":
+            wanted = frozenset(range(len(stream.columns))) if columns is None else columns
+            self._slices = self._cut_slices = ParquetSlices(request, stream, finest, wanted)
+        else:
+            self._slices = _RowSlices(request, stream, finest)
 
     def start(self) -> Cursor:
         return Cursor()
@@ -46,6 +71,20 @@ class StreamReader:
         """The next `rows` rows, accepted or not; fewer only at the end."""
         assert rows > 0, "a slice has rows"
         return self._slices.read(cursor, rows)
+
+    def cuts(self, cursor: Cursor, rows: int, parallel: int) -> tuple[int, ...]:
+        """The next `rows` rows, about, as parts for several readers: the rows of each."""
+        parts = min(parallel, rows // _FEWEST_ROWS_OF_A_PART)
+        if self._cut_slices is None or parts <= 1:
+            return (rows,)
+        return self._cut_slices.cuts(cursor, rows, parts)
+
+    def ahead(self, cursor: Cursor, rows: int) -> Cursor:
+        """The cursor behind the next rows, which are another reader's."""
+        if not rows:
+            return cursor
+        assert self._cut_slices is not None, "only what can be cut is read in parts"
+        return self._cut_slices.ahead(cursor, rows)
 
 
 # A row, and the place behind it: the file's place and name, and the mark in it.

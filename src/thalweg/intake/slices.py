@@ -49,7 +49,8 @@ class Cursor:
 class Slice:
     """What a number of rows of a source came to.
 
-    `rows` are the accepted ones, as elements of the stream in its own unit of time.
+    `rows` are the accepted ones, as elements of the stream in its own unit of time;
+    columns that nobody reads may be empty.
     With `at_end` the end of the source was met; a slice that holds the last rows
     and no fewer than were asked for does not know yet.
     """
@@ -67,6 +68,14 @@ class Reader(Protocol):
     def start(self) -> Cursor: ...
 
     def read(self, cursor: Cursor, rows: int) -> Slice: ...
+
+    def cuts(self, cursor: Cursor, rows: int, parallel: int) -> tuple[int, ...]:
+        """The next `rows` rows, about, as parts for several readers: the rows of each."""
+        ...
+
+    def ahead(self, cursor: Cursor, rows: int) -> Cursor:
+        """The cursor behind the next rows, which are another reader's."""
+        ...
 
 
 def files_at(request: ReadRequest, cursor: Cursor) -> list[Path]:

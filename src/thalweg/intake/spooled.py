@@ -95,6 +95,13 @@ class SpooledReader:
             closed and self._block(number) is None,
         )
 
+    def cuts(self, cursor: Cursor, rows: int, parallel: int) -> tuple[int, ...]:
+        return (rows,)
+
+    def ahead(self, cursor: Cursor, rows: int) -> Cursor:
+        assert not rows, "a spool is read in one part"
+        return cursor
+
     def _block(self, number: int) -> _Block | None:
         if self._known is None or self._known[0] != number:
             path = self._folder / str(number)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from thalweg.clock import Clock
-from thalweg.dataflow import Dataflow, Failed
+from thalweg.dataflow import Dataflow, Failed, Noted, Purpose
 from thalweg.intake.slices import Cursor, Reader
 from thalweg.intake.split import split
 from thalweg.operators.delta import BEFORE_TIME
@@ -20,12 +23,14 @@ from thalweg.sources import Accepted, Reject
 
 @dataclass(frozen=True)
 class Taken:
-    """What a batch took of a stream: pieces by shard, and where the source stands now.
+    """What a batch, or a part of it, took of a stream: pieces by shard, and where the
+    source stands now.
 
     `first` and `largest` are the first and the last instant among the rows, if any.
     """
 
     stream: str
+    part: int
     pieces: dict[int, list[Piece]]
     cursor: dict[str, Any]
     at_end: bool
@@ -44,13 +49,15 @@ def take(
     fragments: Dataflow,
     exchanges: list[Exchange],
     cursor: Cursor,
-    rows: int,
+    parts: Sequence[int],
+    number: int,
     shards: int,
     folder: Path,
 ) -> Taken:
+    """Take one of the parts, whose sizes in rows are given, that follow a cursor."""
     clock = Clock()
     with clock.time("read"):
-        part = reader.read(cursor, rows)
+        part = reader.read(reader.ahead(cursor, sum(parts[:number])), parts[number])
     pieces: dict[int, list[Piece]] = {}
     failures: Failed = {}
     if len(part.rows):
@@ -68,6 +75,7 @@ def take(
     times = part.rows.start
     return Taken(
         stream,
+        number,
         pieces,
         part.cursor.to_json(),
         part.at_end,
@@ -78,4 +86,40 @@ def take(
         part.cursor.largest,
         failures,
         clock.seconds,
+    )
+
+
+def together(takes: Iterable[Taken]) -> list[Taken]:
+    """One for each stream: what its parts took, one after the other."""
+    ordered = sorted(takes, key=lambda taken: (taken.stream, taken.part))
+    return [_whole(list(parts)) for _, parts in groupby(ordered, lambda taken: taken.stream)]
+
+
+def _whole(parts: list[Taken]) -> Taken:
+    if len(parts) == 1:
+        return parts[0]
+    seconds: Counter[str] = Counter()
+    for part in parts:
+        seconds.update(part.seconds)
+    failures: dict[Purpose, Noted] = {}
+    for part in parts:
+        for purpose, noted in part.failures.items():
+            failures.setdefault(purpose, {}).update(noted)
+    last = parts[-1]
+    return Taken(
+        last.stream,
+        0,
+        {
+            shard: [piece for part in parts for piece in part.pieces.get(shard, ())]
+            for shard in sorted({shard for part in parts for shard in part.pieces})
+        },
+        last.cursor,
+        last.at_end,
+        sum(part.rows for part in parts),
+        [row for part in parts for row in part.late],
+        [row for part in parts for row in part.rejects],
+        min((part.first for part in parts if part.first is not None), default=None),
+        last.largest,
+        failures,
+        dict(seconds),
     )

@@ -67,6 +67,7 @@ def run_on_spark(
             _show(done, shown)
             follow(done)
 
+        work = replace(work, parallel=running.sparkContext.defaultParallelism)
         job = Job(running, work, after_batch)
         try:
             job.start()

@@ -27,12 +27,12 @@ _TASKS_PER_CORE = 4
 
 
 class Take(InputPartition):
-    """The streams that one task reads. A task tells every shard that the batch is on, also
-    when it has nothing for it."""
+    """The parts of streams that one task reads. A task tells every shard that the batch is
+    on, also when it has nothing for it."""
 
-    def __init__(self, streams: tuple[str, ...], batch: int) -> None:
-        self.streams = streams
+    def __init__(self, batch: int, parts: tuple[tuple[str, int], ...]) -> None:
         self.batch = batch
+        self.parts = parts
 
 
 class ThalwegSource(DataSource):
@@ -67,13 +67,19 @@ class ThalwegReader(DataSourceStreamReader):
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         batch = start["batch"]
         entry = ControlLog(Path(self._root)).read(batch)
-        streams = [name for name, ended in entry.ended.items() if not ended]
-        tasks = max(1, min(len(streams), self._tasks))
-        return [Take(tuple(streams[i::tasks]), batch) for i in range(tasks)]
+        parts = [
+            (rows, stream, number)
+            for stream, sizes in entry.takes.items()
+            for number, rows in enumerate(sizes)
+        ]
+        return [Take(batch, own) for own in _evenly(parts, self._tasks)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, Take), "partitions are takes"
-        takes = [take_batch(self._root, name, partition.batch) for name in partition.streams]
+        takes = [
+            take_batch(self._root, partition.batch, stream, part)
+            for stream, part in partition.parts
+        ]
         known = [replace(taken, pieces={}) for taken in takes]
         bodies = [
             pickle.dumps((known, [piece for t in takes for piece in t.pieces.get(shard, ())]))
@@ -93,6 +99,17 @@ class ThalwegReader(DataSourceStreamReader):
 
     def stop(self) -> None:
         """Nothing is open here."""
+
+
+def _evenly(parts: list[tuple[int, str, int]], tasks: int) -> list[tuple[tuple[str, int], ...]]:
+    """Parts as (rows, stream, number), handed out to at most so many tasks."""
+    owned: list[list[tuple[str, int]]] = [[] for _ in range(max(1, min(tasks, len(parts))))]
+    loads = [0] * len(owned)
+    for rows, stream, number in sorted(parts, key=lambda part: (-part[0], part[1:])):
+        task = loads.index(min(loads))
+        owned[task].append((stream, number))
+        loads[task] += rows
+    return [tuple(own) for own in owned]
 
 
 # A job that is asked to stop says so by a file: its source lives in another process.

@@ -9,7 +9,7 @@ from pathlib import Path
 from thalweg.control import ControlLog, Entry
 from thalweg.dataflow import Dataflow
 from thalweg.intake.slices import Cursor, Reader
-from thalweg.intake.take import Taken, take
+from thalweg.intake.take import Taken, take, together
 from thalweg.plan.placed import Exchange
 from thalweg.segments import Piece
 from thalweg.shard.step import Shard, ShardResult
@@ -45,15 +45,16 @@ def _shard(root: str, number: int) -> Shard:
     return Shard(work_of(root), number)
 
 
-def take_batch(root: str, stream: str, batch: int) -> Taken:
-    """Read what a batch is to have of a stream."""
+def take_batch(root: str, batch: int, stream: str, part: int) -> Taken:
+    """Read a part of what a batch is to have of a stream."""
     work = work_of(root)
     return take(
         stream,
         _reader(root, stream),
         *_fragments(root, stream),
         Cursor.from_json(_entry(root, batch).cursors[stream]),
-        work.rows_per_batch,
+        _entry(root, batch).takes[stream],
+        part,
         work.shards,
         work.root / "segments" / f"{batch:09d}",
     )
@@ -69,4 +70,5 @@ def shard_batch(
         taken, own = pickle.loads(body)
         takes += taken
         pieces += own
+    takes = together(takes)
     return _shard(root, number).step(_entry(root, batch), takes, pieces, manifest), takes

@@ -13,6 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from thalweg.control import ControlLog, Entry
+from thalweg.intake.reading import Cursor
+from thalweg.intake.shares import UNKNOWN, pace
 from thalweg.intake.take import Taken
 from thalweg.operators.delta import BEFORE_TIME, FOREVER
 from thalweg.outlet.aside import put_aside
@@ -27,10 +29,12 @@ _ENTRIES_KEPT = 4
 
 
 def first_entry(work: Work) -> Entry:
+    start = dict.fromkeys(work.streams, Cursor())
     return Entry(
         batch=0,
-        cursors={name: work.reader(name).start().to_json() for name in work.streams},
+        cursors={name: cursor.to_json() for name, cursor in start.items()},
         ended=dict.fromkeys(work.streams, False),
+        takes=work.takes(start, dict.fromkeys(work.streams, UNKNOWN)),
         promises=dict.fromkeys(work.streams, BEFORE_TIME),
         firsts={},
         reached={exchange.number: BEFORE_TIME for exchange in work.derived},
@@ -60,10 +64,22 @@ def next_entry(
     ended = {**entry.ended, **{taken.stream: taken.at_end for taken in takes}}
     draining = all(ended.values())
     settled = not entry.pieces and all(time == FOREVER for time in entry.reached.values())
+    cursors = {**entry.cursors, **{taken.stream: taken.cursor for taken in takes}}
+    going_on = {name: Cursor.from_json(cursors[name]) for name in ended if not ended[name]}
+    paces = {
+        name: pace(
+            Cursor.from_json(entry.cursors[name]),
+            cursor,
+            firsts.get(name),
+            work.streams[name].tick,
+        )
+        for name, cursor in going_on.items()
+    }
     return Entry(
         batch=entry.batch + 1,
-        cursors={**entry.cursors, **{taken.stream: taken.cursor for taken in takes}},
+        cursors=cursors,
         ended=ended,
+        takes=work.takes(going_on, paces),
         promises=promises,
         firsts=firsts,
         reached=reached,

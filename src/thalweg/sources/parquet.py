@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import decimal as dec
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -93,15 +93,23 @@ class ParquetRows:
     def close(self) -> None:
         self._file.close()
 
+    @property
+    def metadata(self) -> pq.FileMetaData:
+        return self._file.metadata
+
     def batches(
-        self, before: int = 0, at_once: int = _ROWS_AT_ONCE
+        self,
+        before: int = 0,
+        at_once: int = _ROWS_AT_ONCE,
+        columns: Sequence[int] | None = None,
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """The declared columns of all rows but those `before`, some rows at once.
+        """The declared columns, or some of them, of all rows but those `before`.
 
         Each piece comes with the number of its first row, counted from 1. Groups of
         rows that lie wholly before are not read.
         """
         metadata = self._file.metadata
+        names = self.names if columns is None else [self.names[i] for i in columns]
         group, skip = 0, before
         while group < metadata.num_row_groups and metadata.row_group(group).num_rows <= skip:
             skip -= metadata.row_group(group).num_rows
@@ -109,10 +117,8 @@ class ParquetRows:
         first = before - skip + 1
         groups = range(group, metadata.num_row_groups)
         try:
-            for batch in self._file.iter_batches(
-                at_once, groups, columns=self.names, use_threads=False
-            ):
-                first, whole = first + len(batch), batch.select(self.names)
+            for batch in self._file.iter_batches(at_once, groups, columns=names, use_threads=False):
+                first, whole = first + len(batch), batch.select(names)
                 if len(batch) > skip:
                     yield first - len(batch) + skip, whole.slice(skip)
                 skip = max(0, skip - len(batch))
