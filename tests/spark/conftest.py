@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from thalweg.job.settings import SETTINGS
+from thalweg.job.settings import start_settings
 
 HERE = Path(__file__).parent
 
@@ -33,12 +33,11 @@ def spark() -> Iterator[SparkSession]:
     time.tzset()
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     builder = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.sql.session.timeZone", "UTC")
+        SparkSession.builder.config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.log.level", "OFF")
     )
-    for name, value in SETTINGS.items():
+    for name, value in start_settings("local[2]").items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     yield session
