@@ -17,6 +17,7 @@ import pytest
 
 from thalweg.cql.script import read_script
 from thalweg.evaluate import Failures
+from thalweg.job.plain import PlainJob
 from thalweg.job.script import work_of
 from thalweg.outlet.answers import pieces_of, records_of
 from thalweg.outputs import targets_of
@@ -27,7 +28,6 @@ from thalweg.run import read_inputs, read_tables
 from thalweg.shard import manifest as manifests
 from thalweg.shard.arena import Arena, Busy, boot_id
 from thalweg.shard.working import places, remove_working_state
-from thalweg.testing.plain_job import PlainJob
 
 SCRIPT = """
 CREATE STREAM Trades (symbol STRING, price DOUBLE, volume INT, ts TIMESTAMP)
@@ -151,7 +151,7 @@ def test_a_job_that_is_cut_off_anywhere_goes_on_exactly(
     while not job.entry.finished:
         try:
             committed = job.manifests
-            job.batch(happen, flush=False)
+            job.batch(happen)
         except Killed:
             # New processes; a batch that was on is repeated from the last manifests, and
             # sometimes the one before it too: its outlet was done, its commit was not.
@@ -167,10 +167,10 @@ def test_a_batch_that_is_repeated_after_its_outlet_changes_nothing(
     job = job_of(program, tmp_path, rows=7)
     while not job.entry.finished:
         entry, before = job.entry, job.manifests
-        job.batch(lambda batch, shard: None, flush=False)
+        job.batch()
         if entry.batch % 2:
             job.entry, job.manifests = entry, before
-            job.batch(lambda batch, shard: None, flush=True)
+            job.batch(flush=True)
     assert answers(program, tmp_path) == expected
     remove_working_state(tmp_path)
 
@@ -182,7 +182,7 @@ def test_only_what_manifests_name_is_kept(
     job = job_of(program, tmp_path, rows=2)
     most = 0
     while not job.entry.finished:
-        job.batch(lambda batch, shard: None, flush=False)
+        job.batch()
         most = max(most, len(list((tmp_path / "segments").glob("*"))))
         assert len(list((tmp_path / "state").glob("*"))) <= 3
     assert job.entry.batch > 20

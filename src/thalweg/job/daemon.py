@@ -1,5 +1,5 @@
-"""The daemon that forks Spark's Python workers: it imports first, and collects no garbage
-after every task.
+"""The daemon that forks Spark's Python workers: it imports and warms up first, and collects
+no garbage after every task.
 
 Spark's own daemon runs a full collection after each task, which with these
 libraries loaded costs more than a small task; one in two hundred is enough.
@@ -8,12 +8,15 @@ libraries loaded costs more than a small task; one in two hundred is enough.
 from __future__ import annotations
 
 import gc
+import os
+from pathlib import Path
 from typing import Any
 
 import pyspark.daemon
 import pyspark.worker
 
 import thalweg.job.tasks
+from thalweg.job.rehearsal import JOB, rehearse
 
 _TASKS_PER_COLLECTION = 200
 
@@ -32,6 +35,8 @@ class _RareCollection:
 PRELOADED = (pyspark.worker, thalweg.job.tasks)
 
 if __name__ == "__main__":
+    if JOB in os.environ:
+        rehearse(Path(os.environ[JOB]))
     setattr(pyspark.daemon, "gc", _RareCollection)  # noqa: B010
     gc.collect()
     gc.freeze()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 from thalweg.catalog import Query
 from thalweg.deliver import print_merged, stamped
 from thalweg.errors import QueryError
+from thalweg.job.rehearsal import JOB
 from thalweg.job.run import BatchDone, Job
 from thalweg.job.session import session
 from thalweg.optimize.place import place
@@ -61,6 +63,7 @@ def run_on_spark(
         queries = {query.name: query for query in program.catalog.queries()}
         shown = [q for q in queries.values() if _is_shown(q, targets)]
         notice("starting Spark")
+        os.environ[JOB] = str(root)
         running = spark or session(master, root / "spark")
 
         def after_batch(done: BatchDone) -> None:

@@ -44,7 +44,7 @@ class PlainJob:
             self.batch(happen, flush=number % flush_every == 0)
         raise AssertionError("unreachable")
 
-    def batch(self, happen: Happen, flush: bool) -> None:
+    def batch(self, happen: Happen = lambda batch, shard: None, flush: bool = False) -> None:
         takes = together(
             self._take(name, part)
             for name, sizes in self.entry.takes.items()
