@@ -28,6 +28,7 @@ from thalweg.operators.delta import BEFORE_TIME, FOREVER, Delta
 from thalweg.operators.join import JoinRun
 from thalweg.operators.leaves import ReceivedRun, StreamRun, TableRun
 from thalweg.operators.stateless import BeginRun, FilterRun, ProjectRun, RescaleRun, UnionRun
+from thalweg.operators.stored import StoreRun, StoreView
 from thalweg.operators.top import TopRun
 from thalweg.operators.windows import RowsWindowRun, TimeWindowRun
 from thalweg.plan.expressions import (
@@ -38,6 +39,7 @@ from thalweg.plan.expressions import (
     Literal,
     columns_used,
     conjuncts,
+    plain_columns,
 )
 from thalweg.plan.nodes import (
     Aggregate,
@@ -52,6 +54,7 @@ from thalweg.plan.nodes import (
     Plan,
     Project,
     QueryScan,
+    RangeWindow,
     RowsWindow,
     SetKind,
     SetOperation,
@@ -345,9 +348,30 @@ class Dataflow:
         key = ("needed", graph, needed)
         if key not in self._known:
             inputs = tuple(self._node(member) for member in graph.members)
-            run = JoinRun(graph, self._compiler, needed)
+
+            def view_of(member: int, columns: tuple[int, ...]) -> StoreView:
+                return self._view(graph.members[member], columns)
+
+            run = JoinRun(graph, self._compiler, needed, view_of)
             self._known[key] = self._add(run, inputs)
         return self._known[key]
+
+    def _view(self, member: Plan, key: tuple[int, ...]) -> StoreView:
+        """The rows of a member of a join, from a store that others may read too."""
+        columns: tuple[int, ...] = tuple(range(len(member.schema)))
+        base, span = member, None
+        if isinstance(member, RangeWindow):
+            base, span = member.input, member.span + 1
+            while isinstance(base, Project) and (below := plain_columns(base.outputs)) is not None:
+                base, columns = base.input, tuple(below[i] for i in columns)
+        stored = tuple(columns[i] for i in key)
+        name = ("store", base, stored)
+        if name not in self._known:
+            run = StoreRun(base.schema, stored, has_ends=span is None)
+            self._known[name] = self._add(run, (self._node(base),))
+        operator = self._nodes[self._known[name]].operator
+        assert isinstance(operator, StoreRun), "a store is what was made under this name"
+        return StoreView(operator, columns, span)
 
     def _constant(self, rows: list[Values], schema: Schema) -> int:
         return self._leaf(TableRun(rows, schema), None, 1, ())

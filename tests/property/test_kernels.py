@@ -18,7 +18,7 @@ from thalweg.kernels.slots import (
     hash_rows,
     totals_of_slots,
 )
-from thalweg.operators.delta import Delta
+from thalweg.operators.delta import Delta, nothing
 from thalweg.operators.store import Store
 from thalweg.types import BIGINT, INT, STRING, Field
 from thalweg.vector.column import Vector, from_values
@@ -62,47 +62,49 @@ def test_totals_and_first_rows() -> None:
 
 
 def stored_rows(
-    rng: random.Random, count: int, time: int, same_span: bool
+    rng: random.Random, count: int, time: int, span: int | None
 ) -> list[tuple[int, int, int]]:
     """(key, start, end) of rows that share a few keys."""
     starts = [time + rng.randrange(20) for _ in range(count)]
-    spans = [9 if same_span else rng.randrange(1, 9) for _ in starts]
-    return [(rng.randrange(6), a, a + span) for a, span in zip(starts, spans, strict=True)]
+    return [(rng.randrange(6), start, start + (span or rng.randrange(1, 9))) for start in starts]
 
 
 def matches(
-    probing: list[tuple[int, int, int]], stored: list[tuple[int, int, int]]
+    probing: list[tuple[int, int, int]], stored: list[tuple[int, int, int]], by_key: bool
 ) -> Iterator[tuple[int, int, int, int]]:
     for i, (key, start, end) in enumerate(probing):
         for j, (other, since, until) in enumerate(stored):
-            if key == other and max(start, since) < min(end, until):
+            if (key == other or not by_key) and max(start, since) < min(end, until):
                 yield i, j, max(start, since), min(end, until)
 
 
+@pytest.mark.parametrize("key", [(0,), ()])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_store_finds_what_a_nested_loop_finds(seed: int) -> None:
-    """Also where a row has more partners than there was room for, and after rows have gone."""
+def test_a_store_finds_what_a_nested_loop_finds(seed: int, key: tuple[int, ...]) -> None:
+    """Also where a row has more partners than there was room for, and after rows have gone;
+    with the rows of the last batch and without."""
     rng = random.Random(seed)
-    same_span = rng.random() < 0.5
-    stored, store = list[tuple[int, int, int]](), Store(SCHEMA, [(0,), ()])
+    span = 9 if rng.random() < 0.5 else None
+    stored, store = list[tuple[int, int, int]](), Store(SCHEMA, key, has_ends=span is None)
+    reader = store.new_reader()
     for time in range(0, 60, 6):
-        more = stored_rows(rng, rng.choice((0, 3, 200)), time, same_span)
-        if more:
-            store.add(as_delta(more))
+        more = stored_rows(rng, rng.choice((0, 3, 200)), time, span)
+        store.add(as_delta(more) if more else nothing(SCHEMA))
+        with_new = rng.random() < 0.5
+        seen = [*stored, *(more if with_new else [])]
         stored += more
-        probing = stored_rows(rng, rng.randrange(1, 30), time, same_span)
+        probing = stored_rows(rng, rng.randrange(1, 30), time, span)
         delta = as_delta(probing)
-        found = store.indexes[0,].probe(store.ring, delta.columns[:1], delta.start, delta.end)
+        keys = tuple(delta.columns[i] for i in key)
+        old = store.ring.count - (0 if with_new else store.added)
+        found = store.index.probe(store.ring, keys, delta.start, delta.end, old, span)
         shown = [store.take(i, found[1]).values() for i in range(len(SCHEMA))]
         pairs = zip(found[0].tolist(), *shown, found[2].tolist(), found[3].tolist(), strict=True)
         assert sorted(pairs) == sorted(
-            (i, *row_of(stored[j]), since, until) for i, j, since, until in matches(probing, stored)
+            (i, *row_of(seen[j]), since, until)
+            for i, j, since, until in matches(probing, seen, by_key=bool(key))
         )
-        everything = store.indexes[()].probe(store.ring, (), delta.start, delta.end)
-        assert len(everything[0]) == sum(
-            max(a[1], b[1]) < min(a[2], b[2]) for a in probing for b in stored
-        )
-        store.purge(time)
+        store.release(reader, time if span is None else time - span)
         stored = [row for row in stored if row[2] > time]
         if rng.random() < 0.3:
             store = pickle.loads(pickle.dumps(store))
@@ -125,21 +127,23 @@ def as_delta(rows: list[tuple[int, int, int]]) -> Delta:
 
 def test_rows_that_come_and_end_in_order_take_no_more_room() -> None:
     """A ring is as large as what it holds, whatever has passed through it."""
-    store = Store(SCHEMA, [(0,)])
+    store = Store(SCHEMA, (0,), has_ends=False)
+    reader = store.new_reader()
     for time in range(0, 100_000, 100):
         store.add(as_delta([(i, time, time + 1000) for i in range(100)]))
-        store.purge(time)
+        store.release(reader, time - 1000)
     assert store.ring.count <= 1100
     assert store.ring.room <= 2 * 1100
     assert len(pickle.dumps(store, 5)) < 60 * store.ring.room
 
 
 def test_a_row_that_stays_does_not_keep_those_behind_it() -> None:
-    store = Store(SCHEMA, [(0,)])
+    store = Store(SCHEMA, (0,), has_ends=True)
+    reader = store.new_reader()
     store.add(as_delta([(0, 0, 10**9)]))
     for time in range(1, 20_000, 10):
         store.add(as_delta([(1, time, time + 10) for _ in range(10)]))
-        store.purge(time)
+        store.release(reader, time)
     assert store.ring.room < 1000
 
 
@@ -152,7 +156,7 @@ def test_a_probe_compiled_and_interpreted() -> None:
         left, right = np.zeros(8, np.int64), np.zeros(8, np.int64)
         with np.errstate(over="ignore"):
             found, stopped = run(
-                keys, starts, ends, records, heads, shift, 0, 3, -1, 0, left, right
+                keys, starts, ends, records, heads, shift, 0, 3, 3, -1, 0, left, right
             )
         outcomes.append((found, stopped, left[:found].tolist(), right[:found].tolist()))
     assert outcomes[0] == outcomes[1] == (3, 2, [0, 0, 1], [1, 0, 2])

@@ -191,6 +191,33 @@ def test_only_what_manifests_name_is_kept(
     remove_working_state(tmp_path)
 
 
+def test_windows_that_turn_over_take_no_more_room(tmp_path: Path) -> None:
+    """Rows that have ended leave the stores, also one that several queries share."""
+    (tmp_path / "long.cql").write_text(
+        """
+        CREATE STREAM Trades (symbol STRING, price DOUBLE, volume INT, ts TIMESTAMP)
+          TIMESTAMP BY ts FROM generator('trades', rows = 6000, rate = 20.0);
+        CREATE STREAM Quotes (symbol STRING, bid DOUBLE, ask DOUBLE, ts TIMESTAMP)
+          TIMESTAMP BY ts FROM generator('quotes', rows = 6000, rate = 20.0);
+        CREATE QUERY near AS SELECT ISTREAM(t.volume, q.bid, t.ts, q.ts AS quoted)
+          FROM Trades [RANGE 1 SECONDS] t, Quotes [RANGE 1 SECONDS] q, Quotes [NOW] n
+          WHERE t.symbol = q.symbol AND t.symbol = n.symbol;
+        CREATE QUERY far AS SELECT t.symbol, count(*) AS n
+          FROM Trades [RANGE 2 SECONDS] t, Quotes [RANGE 5 SECONDS] q WHERE t.symbol = q.symbol
+          GROUP BY t.symbol;
+        """
+    )
+    program = bind_script(read_script(tmp_path / "long.cql"), (tmp_path,))
+    job = job_of(program, tmp_path / "job", rows=400)
+    sizes = []
+    while not job.entry.draining:
+        job.batch()
+        sizes.append(job.state_size)
+    assert len(sizes) > 20
+    assert max(sizes[10:]) < 1.5 * max(sizes[3:10])
+    remove_working_state(tmp_path / "job")
+
+
 # The arena itself
 
 

@@ -27,7 +27,7 @@ class PlainJob:
         work.save()
         self.work = work
         self.manifests: dict[int, bytes | None] = dict.fromkeys(range(work.shards))
-        self.rebuilt = 0
+        self.rebuilt = self.state_size = 0
         self.start()
 
     def start(self) -> None:
@@ -57,6 +57,7 @@ class PlainJob:
         self.entry = self._outlet.end_batch(self.entry.batch, takes, results, flush)
         self.manifests = {result.shard: result.manifest for result in results}
         self.rebuilt += sum(result.was_rebuilt for result in results)
+        self.state_size = sum(result.state_size for result in results)
 
     def step(self, shard: Shard, number: int, takes: list[Taken]) -> ShardResult:
         pieces: list[Piece] = []

@@ -1,13 +1,14 @@
 """A hash index over stored intervals in a ring, and its probe.
 
 A record is (key, start, [end,] next record of its chain): all that a probe looks at
-lies together in memory. Where every interval has the same length there is no end;
-`span` is that length then, and -1 otherwise.
+lies together in memory. Where all intervals have one length there is no end; `span`
+is that length then, and -1 otherwise.
 
 Records lie in a ring, in the order in which they came; `head` is the oldest of
 `count`. They are forgotten by moving the head alone: a chain goes from newer to
 older records, so it ends where it meets one that is not older than the last, which
-is a slot that was given away.
+is a slot that was given away. A probe may be told to see the `old` oldest records
+only, as if the others had not come yet.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ def probe_records(
     shift: Any,
     head: int,
     count: int,
+    old: int,
     span: int,
     first: int,
     left: Any,
@@ -76,7 +78,7 @@ def probe_records(
             if age >= newer:
                 break
             newer = age
-            if records[slot, 0] == key and records[slot, 1] < end:
+            if age < old and records[slot, 0] == key and records[slot, 1] < end:
                 if span < 0:
                     until = records[slot, 2]
                 elif records[slot, 1] > _FOREVER - span:
@@ -94,18 +96,12 @@ def probe_records(
 
 
 @kernel
-def ended_first(records: Any, head: int, count: int, span: int, before: int) -> int:
-    """How many of the oldest records have ended by an instant."""
+def first_above(records: Any, column: int, head: int, count: int, bound: int) -> int:
+    """How many of the oldest records have a number up to a bound in a column."""
     slot = head
-    for ended in range(count):
-        if span < 0:
-            until = records[slot, 2]
-        elif records[slot, 1] > _FOREVER - span:
-            until = _FOREVER
-        else:
-            until = records[slot, 1] + span
-        if until > before:
-            return ended
+    for passed in range(count):
+        if records[slot, column] > bound:
+            return passed
         slot += 1
         if slot == len(records):
             slot = 0

@@ -1,11 +1,11 @@
 """The inner join of any number of relations.
 
-Every input keeps its rows in a store. Rows that come are first looked up in the
-stores of all other inputs, then kept in their own, so each combination is found
-once, by the last of its members to come. It counts while all its members do: its
-stretch of time is where theirs meet. That holds in whatever order rows come, so
-the inputs need not wait for each other; a row can go from its store when all
-other inputs have promised to be past its end.
+The rows of every input are in stores. Rows that come are looked up in the stores of
+all other inputs, in those of inputs before theirs with the rows of the same batch, in
+those behind without; so each combination is found once, by the last of its members to
+come. It counts while all its members do: its stretch of time is where theirs meet.
+That holds in whatever order rows come, so the inputs need not wait for each other; a
+row can go from its store when all other inputs have promised to be past its end.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import ClassVar
 
 import numpy as np
 
 from thalweg.operators.base import Moment
 from thalweg.operators.delta import Delta, Times, combined, nothing
-from thalweg.operators.store import Store, equal_values
+from thalweg.operators.store import equal_values
+from thalweg.operators.stored import StoreView
 from thalweg.plan.expressions import columns_used
 from thalweg.plan.nodes import JoinGraph
 from thalweg.vector.column import FIXED, Columns, Mask, Vector, empty
@@ -43,8 +44,9 @@ class Predicate:
 class Lookup:
     """One step of a path: a member is looked up by some of its columns.
 
-    `keys` are pairs of a column that is there already and the member's own; those
-    of `verified` still have to be compared, because their hashes are not exact.
+    `keys` are pairs of a column that is there already and the member's own. The pairs
+    of `verified` still have to be compared: their hashes are not exact, or both are
+    columns of the member.
     """
 
     member: int
@@ -74,11 +76,20 @@ class Partial:
 
 
 class JoinRun:
-    """`needed` are the columns that somebody above reads; the others stay empty."""
+    """`needed` are the columns that somebody above reads; the others stay empty.
 
-    STATE: ClassVar[tuple[str, ...]] = ("_stores",)
+    `view_of` gives a member's rows by some of its columns.
+    """
 
-    def __init__(self, graph: JoinGraph, compiler: VectorCompiler, needed: frozenset[int]) -> None:
+    STATE: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(
+        self,
+        graph: JoinGraph,
+        compiler: VectorCompiler,
+        needed: frozenset[int],
+        view_of: Callable[[int, tuple[int, ...]], StoreView],
+    ) -> None:
         self._graph = graph
         self._needed = needed
         self._offsets = [0, *accumulate(len(member.schema) for member in graph.members)]
@@ -92,10 +103,9 @@ class JoinRun:
             for predicate in graph.predicates
         ]
         self._paths = [self._path(member) for member in range(len(graph.members))]
-        self._stores = [
-            Store(member.schema, self._keys_of(number))
-            for number, member in enumerate(graph.members)
-        ]
+        lookups = chain.from_iterable(self._paths)
+        places = dict.fromkeys((lookup.member, lookup.index) for lookup in lookups)
+        self._views = {place: view_of(*place) for place in places}
 
     def _place(self, column: int) -> Place:
         member = bisect_right(self._offsets, column) - 1
@@ -123,15 +133,14 @@ class JoinRun:
                 pairs.append((there[0], own[0]))
         return pairs
 
-    def _keys_of(self, member: int) -> list[tuple[int, ...]]:
-        """By which columns a member is looked up."""
-        lookups = [lookup for path in self._paths for lookup in path if lookup.member == member]
-        return list(dict.fromkeys(lookup.index for lookup in lookups))
-
     def _lookup(self, member: int, keys: list[tuple[Place, Place]]) -> Lookup:
         columns = tuple(own[1] for _, own in keys)
         exact = len(keys) == 1 and self._type_is_fixed(keys[0][1])
-        return Lookup(member, columns, tuple(keys), () if exact else tuple(keys))
+        verified = () if exact else tuple(keys)
+        for places in self._classes:
+            own = [place for place in places if place[0] == member]
+            verified += tuple(pairwise(own))
+        return Lookup(member, columns, tuple(keys), verified)
 
     def _type_is_fixed(self, place: Place) -> bool:
         return self._graph.members[place[0]].schema[place[1]].type in FIXED
@@ -143,9 +152,8 @@ class JoinRun:
                 continue
             delta = self._joinable(member, delta)
             results.append(self._matches(member, delta))
-            self._stores[member].add(delta)
-        for member, store in enumerate(self._stores):
-            store.purge(min(f for m, f in enumerate(moment.frontiers) if m != member))
+        for (member, _), view in self._views.items():
+            view.release(min(f for m, f in enumerate(moment.frontiers) if m != member))
         return combined(results, self._graph.schema)
 
     def _joinable(self, member: int, delta: Delta) -> Delta:
@@ -167,20 +175,28 @@ class JoinRun:
             which, number = place
             if which == member:
                 return delta.columns[number].take(rows.rows[which])
-            return self._stores[which].take(number, rows.rows[which])
+            return views[which].take(number, rows.rows[which])
 
+        views = {
+            lookup.member: self._views[lookup.member, lookup.index]
+            for lookup in self._paths[member]
+        }
         partial = self._tested(partial, column, frozenset())
         for lookup in self._paths[member]:
             if not len(partial.start):
                 break
             done = frozenset(partial.rows)
-            store = self._stores[lookup.member]
+            view = views[lookup.member]
             keys = tuple(column(there, partial) for there, _ in lookup.keys)
-            left, right, start, end = store.indexes[lookup.index].probe(
-                store.ring, keys, partial.start, partial.end
+            if any(key.has_nulls for key in keys):
+                there = np.logical_and.reduce([key.present() for key in keys])
+                partial = partial.where(there)
+                keys = tuple(key.where(there) for key in keys)
+            left, right, start, end = view.probe(
+                keys, partial.start, partial.end, with_new=lookup.member < member
             )
             rows = {m: numbers[left] for m, numbers in partial.rows.items()}
-            weight = partial.weight[left] * store.weights(right)
+            weight = partial.weight[left] * view.weights(right)
             partial = Partial({**rows, lookup.member: right}, start, end, weight)
             for there, own in lookup.verified:
                 same = equal_values(column(there, partial), column(own, partial))

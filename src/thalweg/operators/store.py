@@ -2,8 +2,8 @@
 
 Rows lie in a ring, in the order in which they came. Most end in that order too, and
 are forgotten by moving the head of the ring: nothing is copied, and no index is told.
-What the columns say twice is stored once: a key lies in its index, an event time is
-mostly the row's start, and an end mostly follows the start at one distance.
+What the columns say twice is stored once: a key lies in its index, and an event time
+is mostly the row's start.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thalweg.kernels.probe import END, KEY, START, ended_first, link_records, probe_records
+from thalweg.kernels.probe import END, KEY, START, first_above, link_records, probe_records
 from thalweg.operators.delta import FOREVER, Delta, Times, later
 from thalweg.types import ArrayType, Schema, StructType, Type
 from thalweg.values import sort_key
@@ -25,7 +25,6 @@ from thalweg.vector.hashing import hash_column, hash_columns
 _ROOM = 64
 # How much larger a ring becomes when it is full.
 _GROWTH = 1.25
-_APART = -1
 
 
 class Ring:
@@ -65,21 +64,20 @@ class Ring:
 
 
 class Index:
-    """Rows by the values of some of their columns."""
+    """Rows by the values of some of their columns; with `has_ends` each has an end of its own."""
 
-    def __init__(self, columns: tuple[int, ...]) -> None:
+    def __init__(self, columns: tuple[int, ...], has_ends: bool) -> None:
         self.columns = columns
-        self.span: int | None = None
-        self.records = np.zeros((_ROOM, 3), np.int64)
+        self._has_ends = has_ends
+        self.records = np.zeros((_ROOM, 4 if has_ends else 3), np.int64)
         self._heads = np.full(_ROOM, -1, np.int32)
 
     def add(self, ring: Ring, delta: Delta) -> None:
-        self._fit_ends(delta)
         keys = tuple(delta.columns[i] for i in self.columns)
         fresh = np.empty((len(delta), self.records.shape[1]), np.int64)
         fresh[:, KEY] = hash_columns(keys, len(delta)) if keys else 0
         fresh[:, START] = delta.start
-        if self.span == _APART:
+        if self._has_ends:
             fresh[:, END] = delta.end
         ring.write(self.records, fresh)
         if ring.count + len(delta) > len(self._heads):
@@ -87,31 +85,17 @@ class Index:
             link_records(self.records, self._heads, self._shift, ring.head, ring.count)
         link_records(self.records, self._heads, self._shift, ring.tail, len(delta))
 
-    def _fit_ends(self, delta: Delta) -> None:
-        """Go over to ends of their own with the first rows whose ends do not follow from starts."""
-        if self.span == _APART:
-            return
-        if self.span is None:
-            self.span = max(_APART, int(delta.end[0]) - int(delta.start[0]))
-            if self.span >= FOREVER:
-                self.span = _APART
-        if self.span != _APART and bool((later(delta.start, self.span) == delta.end).all()):
-            return
-        wider = np.zeros((len(self.records), 4), np.int64)
-        wider[:, :END] = self.records[:, :END]
-        wider[:, 3] = self.records[:, 2]
-        if self.span != _APART:
-            wider[:, END] = later(self.records[:, START], self.span)
-        self.records, self.span = wider, _APART
+    def last(self, slots: Times) -> Times:
+        """By what rows are forgotten: their ends, or where they have none their starts."""
+        last: Times = self.records[slots, self._last]
+        return last
 
-    def ends(self, slots: Times) -> Times:
-        if self.span == _APART:
-            ends: Times = self.records[slots, END]
-            return ends
-        return later(self.records[slots, START], self.span or 0)
+    @property
+    def _last(self) -> int:
+        return END if self._has_ends else START
 
-    def ended_first(self, ring: Ring, before: int) -> int:
-        return ended_first(self.records, ring.head, ring.count, self.span or 0, before)
+    def first_above(self, ring: Ring, bound: int) -> int:
+        return first_above(self.records, self._last, ring.head, ring.count, bound)
 
     def move(self, slots: Times, room: int) -> None:
         """Lay rows out anew in a ring of another size."""
@@ -129,9 +113,12 @@ class Index:
         return np.uint64(64 - (len(self._heads).bit_length() - 1))
 
     def probe(
-        self, ring: Ring, keys: Columns, start: Times, end: Times
+        self, ring: Ring, keys: Columns, start: Times, end: Times, old: int, span: int | None
     ) -> tuple[Times, Times, Times, Times]:
-        """Pairs (probing row, own slot) that may be equal, and where they meet in time."""
+        """Pairs (probing row, own slot) that may be equal, and where they meet in time.
+
+        Sees the `old` oldest rows; each lasts for `span`, or to its own end.
+        """
         hashes = hash_columns(keys, len(start)) if keys else np.zeros(len(start), np.int64)
         room, row = max(_ROOM, len(start)), 0
         lefts, rights = [], []
@@ -146,7 +133,8 @@ class Index:
                 self._shift,
                 ring.head,
                 ring.count,
-                _APART if self.span is None else self.span,
+                old,
+                -1 if span is None else span,
                 row,
                 left,
                 right,
@@ -158,12 +146,9 @@ class Index:
             row = stopped
         mine = lefts[0] if len(lefts) == 1 else np.concatenate(lefts)
         theirs = rights[0] if len(rights) == 1 else np.concatenate(rights)
-        return (
-            mine,
-            theirs,
-            np.maximum(start[mine], self.records[theirs, START]),
-            np.minimum(end[mine], self.ends(theirs)),
-        )
+        starts = self.records[theirs, START]
+        ends = self.records[theirs, END] if span is None else later(starts, span)
+        return mine, theirs, np.maximum(start[mine], starts), np.minimum(end[mine], ends)
 
 
 class NumberColumn:
@@ -266,44 +251,55 @@ StoredColumn = NumberColumn | KeyColumn | ArrowColumn
 
 
 class Store:
-    """`keys` are the column lists by which rows are looked up."""
+    """Rows by the columns `key`.
 
-    def __init__(self, schema: Schema, keys: list[tuple[int, ...]]) -> None:
-        self._schema = schema
+    Without ends, a row is one of a stream, and each reader knows for how long it lasts.
+    """
+
+    def __init__(self, schema: Schema, key: tuple[int, ...], has_ends: bool) -> None:
         self.ring = Ring()
-        self.indexes = {columns: Index(columns) for columns in keys}
+        self.index = Index(key, has_ends)
         self._columns = [self._column(i, field.type) for i, field in enumerate(schema)]
         self._weights: Times | None = None
-        # Rows that had ended by then need not stay.
-        self._ended = -FOREVER
+        # How many of the rows came with the last batch.
+        self.added = 0
+        # By reader: up to where rows need not stay.
+        self._bounds: list[int] = []
 
     def _column(self, i: int, type_: Type) -> StoredColumn:
         if type_ not in FIXED:
             return ArrowColumn(type_)
-        if (i,) in self.indexes and FIXED[type_].kind == "i":
-            return KeyColumn(type_, self.indexes[i,])
+        if self.index.columns == (i,) and FIXED[type_].kind == "i":
+            return KeyColumn(type_, self.index)
         return NumberColumn(type_, self.ring.room)
 
     @property
-    def _any_index(self) -> Index:
-        return next(iter(self.indexes.values()))
-
-    @property
     def _starts(self) -> Times:
-        return self._any_index.records[:, START]
+        return self.index.records[:, START]
+
+    def new_reader(self) -> int:
+        self._bounds.append(-FOREVER)
+        return len(self._bounds) - 1
+
+    def release(self, reader: int, bound: int) -> None:
+        """A reader has no need of rows that end, or begin if they have no end, by then."""
+        self._bounds[reader] = bound
 
     def add(self, delta: Delta) -> None:
-        if not len(delta) or not self.indexes:
+        """Forget what no reader needs, and keep more."""
+        bound = min(self._bounds)
+        self.ring.forget(self.index.first_above(self.ring, bound))
+        self.added = len(delta)
+        self._make_room(len(delta), bound)
+        if not len(delta):
             return
-        self._make_room(len(delta))
         for column, new in zip(self._columns, delta.columns, strict=True):
             column.add(self.ring, new, delta, self._starts)
         if self._weights is None and not bool((delta.weight == 1).all()):
             self._weights = np.ones(self.ring.room, np.int64)
         if self._weights is not None:
             self.ring.write(self._weights, delta.weight)
-        for index in self.indexes.values():
-            index.add(self.ring, delta)
+        self.index.add(self.ring, delta)
         self.ring.count += len(delta)
 
     def weights(self, slots: Times) -> Times | int:
@@ -313,26 +309,18 @@ class Store:
         """The values of a column in some slots."""
         return self._columns[i].take(self.ring, slots, self._starts)
 
-    def purge(self, before: int) -> None:
-        """Forget the oldest rows that have ended."""
-        if not self.ring.count:
-            return
-        self.ring.forget(self._any_index.ended_first(self.ring, before))
-        if self.ring.room > _ROOM and 4 * self.ring.count < self.ring.room:
-            self._move(self.ring.slots(), 2 * self.ring.count)
-        self._ended = before
-
-    def _make_room(self, rows: int) -> None:
-        """Have room for more rows; those that have ended behind one that stays go first."""
+    def _make_room(self, rows: int, bound: int) -> None:
+        """Have room for more rows; those that nobody needs behind one that stays go first."""
         ring = self.ring
-        if ring.count + rows <= ring.room:
+        needed = ring.count + rows
+        if needed <= ring.room <= max(_ROOM, 4 * needed):
             return
         slots = ring.slots()
-        live = slots[self._any_index.ends(slots) > self._ended]
-        if len(live) > ring.count // 2:
-            live = slots
-        room = max(int(_GROWTH * ring.room), int(_GROWTH * (len(live) + rows)))
-        self._move(live, room if len(live) + rows > ring.room else ring.room)
+        if needed > ring.room:
+            live = slots[self.index.last(slots) > bound]
+            if 2 * len(live) <= len(slots):
+                slots = live
+        self._move(slots, int(_GROWTH * (len(slots) + rows)))
 
     def _move(self, slots: Times, room: int) -> None:
         room = max(_ROOM, room)
@@ -340,8 +328,7 @@ class Store:
             column.move(self.ring, slots, room)
         if self._weights is not None:
             self._weights = _moved(self._weights, slots, room)
-        for index in self.indexes.values():
-            index.move(slots, room)
+        self.index.move(slots, room)
         self.ring.room, self.ring.head = room, 0
         self.ring.count, self.ring.gone = len(slots), 0
 
@@ -353,12 +340,18 @@ def _moved(array: npt.NDArray[Any], slots: Times, room: int) -> npt.NDArray[Any]
 
 
 def equal_values(a: Vector, b: Vector) -> Mask:
-    """Where two columns without NULLs have the same value."""
+    """Where two columns have the same value, and neither is NULL."""
     if isinstance(a.data, np.ndarray):
         alike: Mask = hash_column(a) == hash_column(b)
+        for column in (a, b):
+            if column.valid is not None:
+                alike &= column.valid
         return alike
     if isinstance(a.type, ArrayType | StructType):
         pairs = zip(a.values(), b.values(), strict=True)
-        return np.array([sort_key(x) == sort_key(y) for x, y in pairs], np.bool_)
+        return np.array(
+            [x is not None and y is not None and sort_key(x) == sort_key(y) for x, y in pairs],
+            np.bool_,
+        )
     same: Mask = pc.equal(a.data, b.data).fill_null(False).to_numpy(zero_copy_only=False)
     return same

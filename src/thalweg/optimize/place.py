@@ -16,7 +16,14 @@ from dataclasses import replace
 from thalweg.catalog import Stream
 from thalweg.operators.aggregate_sums import sum_columns
 from thalweg.optimize.entering import istream_to_entering
-from thalweg.plan.expressions import Call, Column, Expression, conjuncts, transform
+from thalweg.plan.expressions import (
+    Call,
+    Column,
+    Expression,
+    conjuncts,
+    plain_columns,
+    transform,
+)
 from thalweg.plan.nodes import (
     Aggregate,
     Distinct,
@@ -126,7 +133,7 @@ class Placer:
             return self._exchanged(plan, keys)
         match plan:
             case Project(input=source, outputs=outputs):
-                below = _columns([outputs[key] for key in keys])
+                below = plain_columns([outputs[key] for key in keys])
                 return None if below is None else self._above(plan, source, below)
             case PartitionWindow(input=source, keys=own):
                 spreads = set(keys) <= set(own) and is_linear(source)
@@ -204,7 +211,7 @@ class Placer:
         sums = sum_columns(plan)
         if sums is not None and adds_up(plan.input):
             return self._in_parts(plan, plan.input, sums, keys)
-        below = _columns([plan.keys[key] for key in keys])
+        below = plain_columns([plan.keys[key] for key in keys])
         if below is not None:
             made = len(self.exchanges)
             spread = self.keyed(plan.input, below)
@@ -312,12 +319,6 @@ def _group_columns(plan: Plan) -> Keys:
         case Aggregate(keys=keys):
             return tuple(range(len(keys)))
     return ()
-
-
-def _columns(expressions: list[Expression]) -> Keys | None:
-    """The positions of expressions that are plain columns; None if one is not."""
-    columns = [e.index for e in expressions if isinstance(e, Column)]
-    return tuple(columns) if len(columns) == len(expressions) else None
 
 
 def _partner(plan: JoinGraph, key: int, start: int, end: int) -> int | None:

@@ -206,6 +206,12 @@ def transform(expression: Expression, change: Callable[[Expression], Expression]
     return change(expression)
 
 
+def plain_columns(expressions: Sequence[Expression]) -> tuple[int, ...] | None:
+    """The positions of expressions that are plain columns; None if one is not."""
+    columns = [e.index for e in expressions if isinstance(e, Column)]
+    return tuple(columns) if len(columns) == len(expressions) else None
+
+
 def columns_used(expression: Expression) -> frozenset[int]:
     """Positions of input columns read, including those read by correlated subqueries."""
     used = set()
