@@ -16,6 +16,7 @@ from dataclasses import replace
 from thalweg.catalog import Stream
 from thalweg.operators.aggregate_sums import sum_columns
 from thalweg.optimize.entering import istream_to_entering
+from thalweg.optimize.merge_scans import merge_scans
 from thalweg.plan.expressions import (
     Call,
     Column,
@@ -67,7 +68,7 @@ def place(queries: Mapping[str, Plan], streams: Mapping[str, Stream]) -> Placeme
     placed = tuple(
         placer.root(name, istream_to_entering(plan, times)) for name, plan in queries.items()
     )
-    return Placement(tuple(placer.exchanges), placed)
+    return merge_scans(Placement(tuple(placer.exchanges), placed))
 
 
 class Placer:
