@@ -169,9 +169,12 @@ class Dataflow:
                 ]
             frontier = min(reached, default=FOREVER)
             frontiers.append(frontier)
-            outputs.append(
-                node.operator.step(inputs, _moment(node, frontier, tuple(reached), firsts))
-            )
+            moment = _moment(node, frontier, tuple(reached), firsts)
+            try:
+                outputs.append(node.operator.step(inputs, moment))
+            except Exception as error:
+                error.add_note(_place(node, purposes))
+                raise
             if self._failures.noted:
                 for purpose in purposes:
                     failures.setdefault(purpose, {}).update(self._failures.noted)
@@ -459,6 +462,14 @@ class Dataflow:
         if isinstance(plan, StreamScan):
             return self._ranks.get(plan.name, 0)
         return plan.origins[0][2] if isinstance(plan, Received) else None
+
+
+def _place(node: Node, purposes: set[Purpose]) -> str:
+    """Where in the dataflow something is, for whoever has to find out what went wrong."""
+    streams = ", ".join(name for name, _ in node.sources)
+    queries = ", ".join(sorted(p for p in purposes if isinstance(p, str)))
+    what = type(node.operator).__name__
+    return f"in {what} over {streams or 'no stream'}" + (f" for {queries}" if queries else "")
 
 
 def _moment(

@@ -243,6 +243,33 @@ def test_an_arena_keeps_arrays_in_place(tmp_path: Path) -> None:
         assert again["more"].sum() == 10
 
 
+def test_an_arena_gives_back_what_was_left_there(tmp_path: Path) -> None:
+    one, other = Arena(tmp_path / "a", 1 << 24), Arena(tmp_path / "a", 1 << 24)
+    value = {"numbers": np.arange(1000)}
+    with one.held(1):
+        one.store(value, "first")
+        assert one.attach("first") is value
+    with other.held(1):
+        found = other.attach("first")
+        assert found is not None
+        other.soil()
+        found["numbers"][7] = -1
+    with one.held(1):
+        assert one.attach("first") is None
+    with other.held(1):
+        other.store(found, "second")
+    with one.held(1):
+        assert one.attach("first") is None
+        assert one.attach("second")["numbers"][7] == -1
+        one.soil()
+        one.store([np.zeros(5 << 17)], "large")
+        large = one.attach("large")
+        one.soil()
+        large[0][3] = 1  # in place
+    with other.held(1):
+        assert other.attach("large") is None
+
+
 def test_an_arena_that_was_being_changed_is_not_believed(tmp_path: Path) -> None:
     arena = Arena(tmp_path / "a", 1 << 24)
     with arena.held(1):

@@ -155,9 +155,11 @@ class Job:
 
 
 def _as_error(text: str) -> Exception:
-    """What a failed query says: a mistake of the user, or the first line of anything else."""
+    """What a failed query says: a mistake of the user, or what stands below the last traceback."""
     for line in text.splitlines():
         _, found, message = line.partition("thalweg.errors.QueryError: ")
         if found:
             return QueryError(message)
-    return RuntimeError(text.split("\n")[0])
+    lines = text.partition("\n=== Streaming Query ===")[0].strip().splitlines()
+    frames = [i for i, line in enumerate(lines) if line.startswith("  ")]
+    return RuntimeError("\n".join(lines[frames[-1] + 1 if frames else 0 :]))

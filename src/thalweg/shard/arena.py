@@ -1,8 +1,8 @@
 """A file in shared memory that holds a value between batches, its arrays in place.
 
-The value is pickled, but the contents of its arrays are not: they lie in the file
-and are mapped. Whoever attaches gets the same value with its arrays writable in
-place, in the time that the small rest takes. Storing copies only arrays that are
+The value is pickled, but the contents of its larger arrays are not: they lie in the
+file and are mapped. Whoever attaches gets the same value with these arrays writable
+in place, in the time that the small rest takes. Storing copies only arrays that are
 new; those that already lie in the file stay where they are, and what lies between
 them is free.
 
@@ -39,6 +39,9 @@ _ALIGNED = 64
 _STEP = 1 << 22
 # A file that is mostly free is written anew when it is larger than this.
 _WORTH_COMPACTING = 64 << 20
+# So many bytes are sooner copied once more than mapped: of all arrays together, of one.
+_SOON_COPIED = 4 << 20
+_SMALL = 4 << 10
 
 
 class Busy(Exception):
@@ -61,6 +64,8 @@ class Arena:
         self._map = mmap.mmap(-1, 1)
         self._address = self._room = 0
         self._used = _FIRST
+        # What this process stored last, to be had back as it is if nobody else was here.
+        self._left: tuple[str, Any] | None = None
 
     @contextmanager
     def held(self, seconds: float) -> Iterator[None]:
@@ -81,22 +86,36 @@ class Arena:
             fcntl.flock(self._handle, fcntl.LOCK_UN)
 
     def attach(self, token: str) -> Any | None:
-        """The value stored under a token, its arrays in place; None if that is not here."""
+        """The value stored under a token, its arrays in place; None if that is not here.
+
+        If this process has stored it, it is that value itself. Arrays that were copied
+        into the file then are not those in it, so they will be copied once more.
+        """
         header = self._header()
         if header is None or header.token != token:
             return None
+        if self._left is not None and self._left[0] == token:
+            return self._left[1]
         view = memoryview(self._map)
         rest, extents = pickle.loads(view[header.start : header.start + header.length])
         return pickle.loads(rest, buffers=[view[a : a + n] for a, n in extents])
 
     def soil(self) -> None:
         """From now until `store`, nobody is to believe what is here."""
+        self._left = None
         self._map[_CLEAN] = 0
 
     def store(self, value: Any, token: str) -> int:
         """Keep a value under a token; how many bytes it takes."""
         buffers: list[pickle.PickleBuffer] = []
-        rest = pickle.dumps(value, 5, buffer_callback=buffers.append)
+
+        def is_small(buffer: pickle.PickleBuffer) -> bool:
+            small = memoryview(buffer).nbytes < _SMALL
+            if not small:
+                buffers.append(buffer)
+            return small
+
+        rest = pickle.dumps(value, 5, buffer_callback=is_small)
         views = [buffer.raw() for buffer in buffers]
         extents = [self._extent(view) for view in views]
         live = sum(len(view) for view in views) + len(rest)
@@ -107,6 +126,7 @@ class Arena:
         placed: list[tuple[int, int]] = []
         for view, extent in zip(views, extents, strict=True):
             placed.append(extent if extent is not None else self._put(view, free))
+        copied = sum(len(v) for v, extent in zip(views, extents, strict=True) if extent is None)
         meta = pickle.dumps((rest, placed), 5)
         start, length = self._put(memoryview(meta), free)
         self._used = max(self._used, free.end)
@@ -115,6 +135,7 @@ class Arena:
         _SUM.pack_into(self._map, _SUM_AT, zlib.crc32(header))
         self._map[_CLEAN] = 1
         os.utime(self._handle)
+        self._left = (token, value) if copied <= _SOON_COPIED else None
         return live
 
     def _put(self, view: memoryview, free: _Free) -> tuple[int, int]:

@@ -1,7 +1,7 @@
 """Many scripts as the work of one job.
 
 Each script keeps to its own streams, tables and queries: all their names get the
-script's number in front. What a script gives is then the same as if it ran alone.
+script's label in front. What a script gives is then the same as if it ran alone.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from thalweg.work import Work
 
 @dataclass(frozen=True)
 class Member:
-    """A script in a job of many."""
+    """A script in a job of many; its label is its own."""
 
-    number: int
+    label: str
     program: Program
     feeds: Feeds
 
     def name(self, own: str) -> str:
         """What the job calls something of the script."""
-        return f"{self.number} {own}"
+        return f"{self.label} {own}"
 
     def plans(self) -> dict[str, Plan]:
         return {
