@@ -45,7 +45,7 @@ ALLOWED = {
     | {"sources", "vector"},
     "group_value": {"evaluate", "functions", "plan", "python_values"},
     "reference": {"answers", "bags", "evaluate", "functions", "group_value", "intake", "plan"},
-    "vector": {"evaluate", "kernels", "plan"},
+    "vector": {"evaluate", "functions", "kernels", "plan"},
     "kernels": set(),
     "operators": {"answers", "bags", "evaluate", "functions", "kernels", "plan", "reference"}
     | {"vector"},
