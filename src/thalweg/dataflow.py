@@ -143,9 +143,9 @@ class Dataflow:
         }
         self._purposes = self._find_purposes()
 
-    def warm(self) -> None:
-        """Have the code of all expressions before the first step."""
-        self._compiler.warm()
+    def warm(self) -> int:
+        """Have the code of all expressions before the first step; how many functions that is."""
+        return self._compiler.warm()
 
     # One step
 

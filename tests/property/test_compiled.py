@@ -33,7 +33,7 @@ class Uncompiled(CodeStore):
     def __init__(self) -> None:
         super().__init__(Path())
 
-    def find(self, code: Code) -> Run:
+    def find(self, code: Code, rows: int) -> Run:
         names: dict[str, Any] = {"np": np}
         # Machine code cuts off what does not fit; such values are not looked at.
         cut_off = r"values[i] = np.asarray(\1).astype(values.dtype)"

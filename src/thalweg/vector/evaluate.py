@@ -61,10 +61,12 @@ class VectorCompiler:
 
         return test
 
-    def warm(self) -> None:
-        """Have the code of all that was asked for so far, before it is needed."""
-        if self._store is not None:
-            self._store.warm(loop.code for loop in self._loops)
+    def warm(self) -> int:
+        """Have the code of all that was asked for so far; how many functions that is."""
+        if self._store is None:
+            return 0
+        self._store.warm(loop.code for loop in self._loops)
+        return len(self._loops)
 
     def _compile(self, expression: Expression) -> Vectorized:
         loop = None if self._store is None else value_loop(expression)

@@ -19,7 +19,7 @@ def passing_rows(
 ) -> tuple[Index, Index] | None:
     """The rows that pass and those that the code leaves open, both in order; None if there is
     no code yet."""
-    run = store.find(loop.code)
+    run = store.find(loop.code, length)
     if run is None:
         return None
     rows = np.empty(length, np.int64)
@@ -31,7 +31,7 @@ def values_of(
     loop: Loop, store: CodeStore, columns: Columns, length: int, type_: Type
 ) -> tuple[Vector, Index] | None:
     """The values of an expression and the rows that the code leaves open."""
-    run = store.find(loop.code)
+    run = store.find(loop.code, length)
     if run is None:
         return None
     values = np.empty(length, loop.code.results[0])

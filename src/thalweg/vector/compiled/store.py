@@ -1,10 +1,10 @@
 """Where compiled code is kept: one module per text, in a folder that processes share.
 
-A text is compiled once, by whoever claims it first; all others load the machine
-code from the folder, which takes some milliseconds. Until it is there, `find`
-gives nothing and its caller goes on interpreted. Each module has one function of
-one signature, so that whatever processes write to Numba's cache at the same time
-is the same.
+A text is compiled once, by whoever claims it first, aside of the work; all others
+load the machine code from the folder, which takes some milliseconds. Until it is
+there, `find` gives nothing and its caller goes on interpreted. Each module has
+one function of one signature, so that whatever processes write to Numba's cache
+at the same time is the same.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ import hashlib
 import importlib.util
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -30,6 +32,19 @@ Run = Callable[..., tuple[int, int]]
 
 # Whoever has claimed a text for longer than this has died over it.
 _CLAIM_SECONDS = 60.0
+# Compiling takes about a second: batches of fewer rows win less than that in an hour.
+_ROWS_WORTH_CODE = 20_000
+
+
+def user_folder() -> Path:
+    """A folder that keeps code from one run to the next, for this user alone."""
+    caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    folder = Path(caches) / "thalweg" / "code"
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if os.access(folder, os.W_OK):
+        return folder
+    return Path(tempfile.mkdtemp(prefix="thalweg-code-"))
 
 
 @dataclass(frozen=True)
@@ -94,8 +109,11 @@ class CodeStore:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def find(self, code: Code) -> Run | None:
-        """The function, if it can be had without waiting; else it is asked for."""
+    def find(self, code: Code, rows: int) -> Run | None:
+        """The function, if it can be had without waiting.
+
+        Else it is asked for, if so many rows are worth it.
+        """
         known = _PROCESS.loaded.get(code.key)
         if known is not None:
             return known
@@ -103,12 +121,18 @@ class CodeStore:
             return None
         if self._ready(code).exists():
             return self._load(code)
-        now = time.monotonic()
-        if now - _PROCESS.asked.get(code.key, -_CLAIM_SECONDS) >= _CLAIM_SECONDS:
-            _PROCESS.asked[code.key] = now
+        if rows >= _ROWS_WORTH_CODE and self._is_due(code):
             _PROCESS.waiting += 1
             _PROCESS.thread.submit(self._compile_aside, code)
         return None
+
+    def _is_due(self, code: Code) -> bool:
+        """Whether it was not asked for lately; who was to compile it may have died."""
+        now = time.monotonic()
+        due = now - _PROCESS.asked.get(code.key, -_CLAIM_SECONDS) >= _CLAIM_SECONDS
+        if due:
+            _PROCESS.asked[code.key] = now
+        return due
 
     def warm(self, codes: Iterable[Code]) -> None:
         """Have the functions before they are needed, however long it takes."""
@@ -127,7 +151,7 @@ class CodeStore:
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self._path(code)
         if not path.exists():
-            draft = path.with_suffix(f".{os.getpid()}")
+            draft = path.with_suffix(f".{os.getpid()}.draft")
             draft.write_text(f"import numpy as np\n\n\n{code.text}")
             draft.replace(path)
         self._load(code)
