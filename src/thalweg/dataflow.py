@@ -76,6 +76,7 @@ from thalweg.plan.placed import (
     is_local,
 )
 from thalweg.types import BOOLEAN, Schema
+from thalweg.vector.compiled.store import CodeStore
 from thalweg.vector.evaluate import VectorCompiler
 
 Values = tuple[Any, ...]
@@ -115,7 +116,10 @@ class Stepped:
 
 
 class Dataflow:
-    """Queries, and fragments that exchanges send on."""
+    """Queries, and fragments that exchanges send on.
+
+    With a store, expressions run compiled as soon as it has their code.
+    """
 
     def __init__(
         self,
@@ -124,12 +128,13 @@ class Dataflow:
         ranks: Mapping[str, int],
         tables: Mapping[str, Sequence[Values]],
         load_python: Callable[[str], Any],
+        store: CodeStore | None = None,
     ) -> None:
         self._failures = Failures()
         self._ranks = ranks
         self._tables = tables
         self._scalar = Compiler(load_python)
-        self._compiler = VectorCompiler(self._scalar, self._failures)
+        self._compiler = VectorCompiler(self._scalar, self._failures, store)
         self._nodes: list[Node] = []
         self._known: dict[Any, int] = {}
         self._answers = {name: self._answer(plan) for name, plan in queries.items()}
@@ -140,6 +145,10 @@ class Dataflow:
             for exchange in exchanges
         }
         self._purposes = self._find_purposes()
+
+    def warm(self) -> int:
+        """Have the code of all expressions before the first step; how many functions that is."""
+        return self._compiler.warm()
 
     # One step
 
@@ -281,9 +290,11 @@ class Dataflow:
                 if scale == 1:
                     return index
                 return self._add(RescaleRun(scale), (index,), (scale,))
-            case Filter(input=source, predicate=predicate):
-                run = FilterRun(predicate, self._compiler)
-                return self._add(run, (self._node(source),))
+            case Filter(schema=schema):
+                return self._filter(plan, frozenset(range(len(schema))), self._node)
+            case Project(input=Filter() as filtered, outputs=outputs) if is_local(filtered):
+                needed = frozenset[int]().union(*map(columns_used, outputs))
+                return self._project(self._filter(filtered, needed, self._node), outputs)
             case Project(input=JoinGraph() as graph, outputs=outputs) if is_local(graph):
                 needed = frozenset[int]().union(*map(columns_used, outputs))
                 return self._project(self._graph(graph, needed), outputs)
@@ -333,9 +344,8 @@ class Dataflow:
         if key in self._known:
             return self._known[key]
         match plan:
-            case Filter(input=source, predicate=predicate):
-                inputs, run = self._ordered(source), FilterRun(predicate, self._compiler)
-                index = self._add(run, (inputs,))
+            case Filter(schema=schema) if is_local(plan):
+                index = self._filter(plan, frozenset(range(len(schema))), self._ordered)
             case Project(input=source, outputs=outputs):
                 index = self._project(self._ordered(source), outputs)
             case QueryScan(plan=inner, scale=scale):
@@ -346,6 +356,20 @@ class Dataflow:
                 index = self._by_definition(plan)
         self._known[key] = index
         return index
+
+    def _filter(self, plan: Filter, needed: frozenset[int], below: Callable[[Plan], int]) -> int:
+        """One operator for filters above each other; the outermost is the first as written."""
+        predicates: list[Expression] = []
+        source: Plan = plan
+        while isinstance(source, Filter) and is_local(source):
+            predicates += conjuncts(source.predicate)
+            source = source.input
+        index = below(source)
+        key = ("passing", index, tuple(predicates), needed)
+        if key not in self._known:
+            run = FilterRun(tuple(predicates), self._compiler, needed)
+            self._known[key] = self._add(run, (index,))
+        return self._known[key]
 
     def _graph(self, graph: JoinGraph, needed: frozenset[int]) -> int:
         key = ("needed", graph, needed)

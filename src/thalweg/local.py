@@ -16,6 +16,7 @@ from thalweg.intake.split import split
 from thalweg.operators.delta import BEFORE_TIME, FOREVER, Delta, combined
 from thalweg.plan.placed import Placement
 from thalweg.reference import Inputs
+from thalweg.vector.compiled.store import CodeStore
 
 
 class LocalEngine:
@@ -28,11 +29,12 @@ class LocalEngine:
         inputs: Inputs,
         load_python: Callable[[str], Any],
         shards: int,
+        store: CodeStore | None = None,
     ) -> None:
         self._exchanges = placement.exchanges
         self._streams = streams
         self._inputs = inputs
-        self._parts = parts = (inputs.ranks, inputs.tables, load_python)
+        self._parts = parts = (inputs.ranks, inputs.tables, load_python, store)
         self._placement = placement
         at_intake = [exchange for exchange in self._exchanges if exchange.stream is not None]
         self._intake = Dataflow({}, at_intake, *parts)
@@ -47,6 +49,10 @@ class LocalEngine:
     def _shard(self, number: int) -> Dataflow:
         derived = [exchange for exchange in self._exchanges if exchange.stream is None]
         return Dataflow(self._placement.queries_of(number), derived, *self._parts)
+
+    def warm(self) -> int:
+        """Have all code before the first batch; how many functions that is."""
+        return sum(dataflow.warm() for dataflow in (self._intake, *self._shards))
 
     def restart(self) -> None:
         """Go on with new shards from what the old ones would leave behind."""

@@ -19,11 +19,12 @@ from thalweg.intake.reading import StreamReader
 from thalweg.intake.shares import Pace, shares
 from thalweg.intake.slices import Cursor, Reader
 from thalweg.intake.spooled import SpooledReader
-from thalweg.plan.nodes import StreamScan
+from thalweg.plan.nodes import Plan, StreamScan
 from thalweg.plan.placed import Exchange, Placement
 from thalweg.program import load_python
 from thalweg.sources import ReadRequest
 from thalweg.units import Unit
+from thalweg.vector.compiled.store import CodeStore, user_folder
 
 Values = tuple[Any, ...]
 
@@ -109,11 +110,16 @@ class Work:
     def intake(self, stream: str) -> Dataflow:
         """The fragments that run on the rows of a stream as they are read."""
         own = [exchange for exchange in self.placement.exchanges if exchange.stream == stream]
-        return Dataflow({}, own, {}, self.tables, self._load_python)
+        return self._dataflow({}, own, {})
 
     def shard(self, number: int) -> Dataflow:
-        queries = self.placement.queries_of(number)
-        return Dataflow(queries, self.derived, self._ranks, self.tables, self._load_python)
+        return self._dataflow(self.placement.queries_of(number), self.derived, self._ranks)
+
+    def _dataflow(
+        self, queries: Mapping[str, Plan], exchanges: list[Exchange], ranks: Mapping[str, int]
+    ) -> Dataflow:
+        parts = (self.tables, self._load_python, self._store)
+        return Dataflow(queries, exchanges, ranks, *parts)
 
     @cached_property
     def derived(self) -> list[Exchange]:
@@ -123,6 +129,16 @@ class Work:
     @property
     def _ranks(self) -> dict[str, int]:
         return {name: stream.rank for name, stream in self.streams.items()}
+
+    def warm(self) -> int:
+        """Compile the expressions of all plans before they are needed, or load them if that
+        was done before; how many functions that is."""
+        dataflows = [*map(self.intake, self.streams), self.shard(0)]
+        return sum(dataflow.warm() for dataflow in dataflows)
+
+    @cached_property
+    def _store(self) -> CodeStore:
+        return CodeStore(user_folder())
 
     @property
     def _load_python(self) -> Any:

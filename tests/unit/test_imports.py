@@ -45,7 +45,7 @@ ALLOWED = {
     | {"sources", "vector"},
     "group_value": {"evaluate", "functions", "plan", "python_values"},
     "reference": {"answers", "bags", "evaluate", "functions", "group_value", "intake", "plan"},
-    "vector": {"evaluate", "kernels", "plan"},
+    "vector": {"evaluate", "functions", "kernels", "plan"},
     "kernels": set(),
     "operators": {"answers", "bags", "evaluate", "functions", "kernels", "plan", "reference"}
     | {"vector"},
@@ -54,7 +54,7 @@ ALLOWED = {
     "record_segments": {"operators", "vector"},
     "clock": set(),
     "control": {"record_segments", "segments"},
-    "work": {"catalog", "dataflow", "intake", "plan", "program", "sources"},
+    "work": {"catalog", "dataflow", "intake", "plan", "program", "sources", "vector"},
     "shard": {"clock", "control", "dataflow", "intake", "operators", "plan", "record_segments"}
     | {"segments", "sinks", "work"},
     "outlet": {"answers", "control", "dataflow", "intake", "operators", "record_segments"}
@@ -86,7 +86,7 @@ ALLOWED = {
     "testing": LANGUAGE
     | RUNNING
     | {"control", "explain", "local", "optimize", "outlet", "program", "reference", "segments"}
-    | {"shard", "sinks", "sources", "work"},
+    | {"shard", "sinks", "sources", "vector", "work"},
     "cli": {"catalog", "cql", "demo", "explain", "job", "program", "report", "run", "testing"},
 }
 

@@ -41,13 +41,18 @@ class Delta:
     def __len__(self) -> int:
         return len(self.start)
 
-    def take(self, rows: Index) -> Delta:
+    def take(self, rows: Index, needed: frozenset[int] | None = None) -> Delta:
+        """Some rows; columns that are not needed, if that is known, stand empty."""
+        start = self.start.take(rows)
         return Delta(
-            tuple(column.take(rows) for column in self.columns),
-            self.start[rows],
-            self.end[rows],
-            self.weight[rows],
-            None if self.position is None else self.position[rows],
+            tuple(
+                column.take(rows) if needed is None or i in needed else empty(column.type)
+                for i, column in enumerate(self.columns)
+            ),
+            start,
+            start if self.end is self.start else self.end.take(rows),
+            self.weight.take(rows),
+            None if self.position is None else self.position.take(rows),
         )
 
     def where(self, keep: Mask) -> Delta:

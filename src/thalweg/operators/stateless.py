@@ -13,14 +13,25 @@ from thalweg.vector.evaluate import VectorCompiler
 
 
 class FilterRun:
+    """The rows on which all predicates are true.
+
+    `needed` are the columns that somebody above reads; the others stand empty.
+    """
+
     STATE: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, predicate: Expression, compiler: VectorCompiler) -> None:
-        self._is_true = compiler.is_true(predicate)
+    def __init__(
+        self, predicates: tuple[Expression, ...], compiler: VectorCompiler, needed: frozenset[int]
+    ) -> None:
+        self._passing = compiler.chain(predicates)
+        self._needed = needed
 
     def step(self, inputs: tuple[Delta, ...], moment: Moment) -> Delta:
         (delta,) = inputs
-        return delta.where(self._is_true(delta.columns, len(delta))) if len(delta) else delta
+        if not len(delta):
+            return delta
+        rows = self._passing(delta.columns, len(delta))
+        return delta if len(rows) == len(delta) else delta.take(rows, self._needed)
 
 
 class ProjectRun:

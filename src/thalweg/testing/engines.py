@@ -17,6 +17,7 @@ from thalweg.plan.nodes import Plan
 from thalweg.program import Program, load_python
 from thalweg.reference import Reference
 from thalweg.testing.feeds import Feeds, inputs_of
+from thalweg.vector.compiled.store import CodeStore
 
 Answers = dict[str, list[Change]]
 
@@ -64,19 +65,19 @@ def _on_reference(program: Program, feeds: Feeds, change: Callable[[Plan], Plan]
     return Ran(answers, run.failures)
 
 
-def batched(rows: int, shards: int = 1, restarts: bool = False) -> Engine:
+def batched(
+    rows: int, shards: int = 1, restarts: bool = False, store: CodeStore | None = None
+) -> Engine:
     """The engine in one process, so many rows of each stream at a time.
 
-    With `restarts`, every batch goes on from the stored state of the one before.
+    With `restarts`, every batch goes on from the stored state of the one before; with a
+    store, expressions run compiled.
     """
 
     def run(program: Program, feeds: Feeds) -> Ran:
-        inputs = inputs_of(program, feeds)
-        plans = {q.name: rewrite(q.plan, RULES).plan for q in program.catalog.queries()}
-        streams = {stream.name: stream for stream in program.catalog.streams()}
-        load = partial(load_python, folders=program.folders, aggregate=False)
-        engine = LocalEngine(place(plans, streams), streams, inputs, load, shards)
-        answers: Answers = {name: [] for name in plans}
+        engine = engine_of(program, feeds, shards, store)
+        engine.warm()
+        answers: Answers = {query.name: [] for query in program.catalog.queries()}
         for batch in engine.run(rows):
             for name, changes in batch.items():
                 answers[name] += changes
@@ -88,6 +89,17 @@ def batched(rows: int, shards: int = 1, restarts: bool = False) -> Engine:
         return Ran(answers, every)
 
     return run
+
+
+def engine_of(
+    program: Program, feeds: Feeds, shards: int, store: CodeStore | None = None
+) -> LocalEngine:
+    """The engine of a program in one process, before its first batch."""
+    plans = {q.name: rewrite(q.plan, RULES).plan for q in program.catalog.queries()}
+    streams = {stream.name: stream for stream in program.catalog.streams()}
+    load = partial(load_python, folders=program.folders, aggregate=False)
+    inputs = inputs_of(program, feeds)
+    return LocalEngine(place(plans, streams), streams, inputs, load, shards, store)
 
 
 ENGINES: dict[str, Engine] = {"reference": reference, "rewritten": rewritten}

@@ -91,7 +91,8 @@ class Vector:
     def take(self, rows: Index) -> Vector:
         if not isinstance(self.data, np.ndarray):
             return Vector(self.type, self.data.take(pa.array(rows)))
-        return Vector(self.type, self.data[rows], None if self.valid is None else self.valid[rows])
+        valid = None if self.valid is None else self.valid.take(rows)
+        return Vector(self.type, self.data.take(rows), valid)
 
     def where(self, keep: Mask) -> Vector:
         """The values at which the mask is true."""
@@ -237,6 +238,23 @@ def empty(type_: Type) -> Vector:
 
 def taken(columns: Columns, rows: Index) -> Columns:
     return tuple(column.take(rows) for column in columns)
+
+
+def rows_at(columns: Columns, rows: Index, used: frozenset[int]) -> Columns:
+    """Some rows of the columns that are used; the others are left as they are."""
+    return tuple(column.take(rows) if i in used else column for i, column in enumerate(columns))
+
+
+def patched(column: Vector, rows: Index, values: Vector) -> Vector:
+    """The column with other values in some rows."""
+    if not isinstance(column.data, np.ndarray):
+        places = np.arange(len(column))
+        places[rows] = len(column) + np.arange(len(rows))
+        return Vector(column.type, pa.concat_arrays([column.data, values.data]).take(places))
+    data, valid = column.data.copy(), column.present().copy()
+    data[rows] = values.data
+    valid[rows] = values.present()
+    return Vector(column.type, data, valid)
 
 
 def rows_of(columns: Columns, length: int) -> Iterable[tuple[Any, ...]]:
