@@ -17,6 +17,7 @@ from thalweg.catalog import Query, Stream
 from thalweg.dataflow import Dataflow
 from thalweg.intake.reading import Cursor, StreamReader
 from thalweg.intake.shares import Pace, shares
+from thalweg.intake.take import Intake
 from thalweg.plan.nodes import StreamScan
 from thalweg.plan.placed import Exchange, Placement
 from thalweg.program import load_python
@@ -93,10 +94,12 @@ class Work:
             for name, cursor in cursors.items()
         }
 
-    def intake(self, stream: str) -> Dataflow:
-        """The fragments that run on the rows of a stream as they are read."""
+    def intake(self, stream: str) -> Intake:
+        """What takes the rows of a stream, and what runs on them as they are read."""
         own = [exchange for exchange in self.placement.exchanges if exchange.stream == stream]
-        return Dataflow({}, own, {}, self.tables, self._load_python)
+        fragments = Dataflow({}, own, {}, self.tables, self._load_python)
+        in_order = self.placement.in_order
+        return Intake(stream, self.reader(stream), fragments, own, in_order, self.shards)
 
     def shard(self, number: int) -> Dataflow:
         queries = self.placement.queries_of(number)

@@ -7,9 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from thalweg.control import ControlLog
-from thalweg.dataflow import Dataflow
-from thalweg.intake.reading import Cursor, StreamReader
-from thalweg.intake.take import Taken, take, together
+from thalweg.intake.reading import Cursor
+from thalweg.intake.take import Intake, Taken, together
 from thalweg.segments import Piece
 from thalweg.shard.step import Shard, ShardResult
 from thalweg.work import Work
@@ -21,9 +20,8 @@ def work_of(root: str) -> Work:
 
 
 @lru_cache(maxsize=64)
-def _reading(root: str, stream: str) -> tuple[StreamReader, Dataflow]:
-    work = work_of(root)
-    return work.reader(stream), work.intake(stream)
+def _intake(root: str, stream: str) -> Intake:
+    return work_of(root).intake(stream)
 
 
 @lru_cache(maxsize=256)
@@ -35,18 +33,9 @@ def take_batch(root: str, batch: int, stream: str, part: int) -> Taken:
     """Read a part of what a batch is to have of a stream."""
     work = work_of(root)
     entry = ControlLog(work.root).read(batch)
-    reader, fragments = _reading(root, stream)
-    return take(
-        stream,
-        reader,
-        fragments,
-        [exchange for exchange in work.placement.exchanges if exchange.stream == stream],
-        Cursor.from_json(entry.cursors[stream]),
-        entry.takes[stream],
-        part,
-        work.shards,
-        work.root / "segments" / f"{batch:09d}",
-    )
+    cursor = Cursor.from_json(entry.cursors[stream])
+    folder = work.root / "segments" / f"{batch:09d}"
+    return _intake(root, stream).take(cursor, entry.takes[stream], part, folder)
 
 
 def shard_batch(

@@ -8,6 +8,7 @@ in the shards, one batch earlier.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,13 +17,16 @@ from thalweg.plan.nodes import (
     Aggregate,
     Filter,
     OneInput,
+    PartitionWindow,
     Plan,
     Project,
     QueryScan,
+    RowsWindow,
     Rstream,
     SlideWindow,
     StreamOperator,
     StreamScan,
+    subplans,
 )
 from thalweg.types import BIGINT, Field, Schema
 
@@ -119,6 +123,26 @@ class Placement:
     def queries_of(self, shard: int) -> dict[str, Plan]:
         """What a shard computes."""
         return {query.name: query.plan for query in self.queries if query.spread or shard == 0}
+
+    @cached_property
+    def in_order(self) -> frozenset[int]:
+        """Exchanges whose rows are put into the order of their sources, so that each has to
+        bring its place there: those below windows that count rows, and below what is
+        computed by definition."""
+        plans = [(query.plan, False) for query in self.queries]
+        plans += [(e.plan, e.plan.is_stream) for e in self.exchanges if e.stream is None]
+        return frozenset(number for plan, needed in plans for number in _in_order(plan, needed))
+
+
+def _in_order(plan: Plan, needed: bool) -> Iterator[int]:
+    needed = needed or isinstance(plan, RowsWindow | PartitionWindow) or not is_local(plan)
+    if isinstance(plan, Received) and needed:
+        yield plan.number
+    below = [*plan.inputs, *(p for e in plan.expressions for p in subplans(e))]
+    if isinstance(plan, QueryScan):
+        below.append(plan.plan)
+    for child in below:
+        yield from _in_order(child, needed)
 
 
 def is_linear(plan: Plan) -> bool:

@@ -12,7 +12,7 @@ from itertools import count
 
 from thalweg.control import Entry
 from thalweg.intake.reading import Cursor
-from thalweg.intake.take import Taken, take
+from thalweg.intake.take import Taken, together
 from thalweg.outlet.commit import Outlet
 from thalweg.segments import Piece
 from thalweg.shard.step import Shard, ShardResult
@@ -45,7 +45,11 @@ class PlainJob:
         raise AssertionError("unreachable")
 
     def batch(self, happen: Happen, flush: bool) -> None:
-        takes = [self._take(name) for name, ended in self.entry.ended.items() if not ended]
+        takes = together(
+            self._take(name, part)
+            for name, parts in self.entry.takes.items()
+            for part in range(len(parts))
+        )
         results = []
         for number, shard in enumerate(self._shards):
             happen(self.entry.batch, number)
@@ -60,15 +64,7 @@ class PlainJob:
             pieces += taken.pieces.get(number, [])
         return shard.step(self.entry, takes, pieces, self.manifests[number])
 
-    def _take(self, stream: str) -> Taken:
-        work = self.work
-        return take(
-            stream,
-            work.reader(stream),
-            work.intake(stream),
-            [exchange for exchange in work.placement.exchanges if exchange.stream == stream],
-            Cursor.from_json(self.entry.cursors[stream]),
-            work.rows_per_batch,
-            work.shards,
-            work.root / "segments" / f"{self.entry.batch:09d}",
-        )
+    def _take(self, stream: str, part: int) -> Taken:
+        cursor = Cursor.from_json(self.entry.cursors[stream])
+        folder = self.work.root / "segments" / f"{self.entry.batch:09d}"
+        return self.work.intake(stream).take(cursor, self.entry.takes[stream], part, folder)
