@@ -117,6 +117,5 @@ class LocalEngine:
     def _send(self, sent: Mapping[int, Delta]) -> None:
         for number, delta in sent.items():
             keys = self._exchanges[number].keys
-            for shard, part in enumerate(split(delta, keys, len(self._shards))):
-                if len(part):
-                    self._waiting[shard, number].append(part)
+            for shard, part in split(delta, keys, len(self._shards)).parts():
+                self._waiting[shard, number].append(part)

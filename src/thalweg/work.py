@@ -19,6 +19,7 @@ from thalweg.intake.reading import StreamReader
 from thalweg.intake.shares import Pace, shares
 from thalweg.intake.slices import Cursor, Reader
 from thalweg.intake.spooled import SpooledReader
+from thalweg.intake.take import Intake
 from thalweg.plan.nodes import Plan, StreamScan
 from thalweg.plan.placed import Exchange, Placement
 from thalweg.program import load_python
@@ -107,10 +108,12 @@ class Work:
         """Where the rows of a stream are that a program hands over."""
         return self.root / "spool" / stream
 
-    def intake(self, stream: str) -> Dataflow:
-        """The fragments that run on the rows of a stream as they are read."""
+    def intake(self, stream: str) -> Intake:
+        """What takes the rows of a stream, and what runs on them as they are read."""
         own = [exchange for exchange in self.placement.exchanges if exchange.stream == stream]
-        return self._dataflow({}, own, {})
+        fragments = self._dataflow({}, own, {})
+        in_order = self.placement.in_order
+        return Intake(stream, self.reader(stream), fragments, own, in_order, self.shards)
 
     def shard(self, number: int) -> Dataflow:
         return self._dataflow(self.placement.queries_of(number), self.derived, self._ranks)
@@ -133,8 +136,8 @@ class Work:
     def warm(self) -> int:
         """Compile the expressions of all plans before they are needed, or load them if that
         was done before; how many functions that is."""
-        dataflows = [*map(self.intake, self.streams), self.shard(0)]
-        return sum(dataflow.warm() for dataflow in dataflows)
+        fragments = [self.intake(stream).fragments for stream in self.streams]
+        return sum(dataflow.warm() for dataflow in (*fragments, self.shard(0)))
 
     @cached_property
     def _store(self) -> CodeStore:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from thalweg.errors import SourceText
 from thalweg.intake.reading import Cursor
-from thalweg.intake.take import Taken, take, together
+from thalweg.intake.take import Taken, together
 from thalweg.job.script import work_of
 from thalweg.operators.delta import combined
 from thalweg.program import bind_script
@@ -48,19 +48,8 @@ def some_work(random: random.Random, folder: Path) -> Work:
 
 def took(work: Work, parts: list[int]) -> Taken:
     """What tasks that know nothing of each other take from the beginning of the stream."""
-    exchanges = [e for e in work.placement.exchanges if e.stream == "S"]
     takes = [
-        take(
-            "S",
-            work.reader("S"),
-            work.intake("S"),
-            exchanges,
-            Cursor(),
-            parts,
-            number,
-            work.shards,
-            work.root / "segments",
-        )
+        work.intake("S").take(Cursor(), parts, number, work.root / "segments")
         for number in range(len(parts))
     ]
     random.shuffle(takes)

@@ -12,29 +12,28 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from thalweg.catalog import Stream
 from thalweg.intake.accept import Accepting
 from thalweg.intake.file_columns import ConvertColumn, column_converter, outside
+from thalweg.intake.lateness import late_of
 from thalweg.intake.parquet_footers import Footer, footer_of
 from thalweg.intake.slices import Cursor, Slice, files_at
-from thalweg.operators.delta import Delta, Times
+from thalweg.operators.delta import Delta, Times, combined
 from thalweg.sources import Accepted, ReadRequest, Reject
 from thalweg.sources.parquet import ParquetRows
 from thalweg.units import LAST_INSTANT, Unit
-from thalweg.vector.column import Index, Mask, Vector, empty, joined
+from thalweg.vector.column import Index, Mask, Vector, empty
 
 # How many rows are decoded at once, whatever the slices. (m) A slice of one large
 # piece is not copied: 19-23 M rows/s of three columns on one core, against 14-16 M
 # in pieces of 65,536 rows that are put together.
 _FEWEST_AT_ONCE, _MOST_AT_ONCE = 1 << 16, 1 << 20
-
-_LEAST = -(2**63)
+# Pieces with fewer rows are put together: a slice costs some 0.2 ms whatever it holds.
+_WORTH_A_SLICE = 1 << 14
 
 # Some of a stream's columns, by their places.
 _Columns = dict[int, Vector]
@@ -116,27 +115,42 @@ class ParquetSlices:
         self._left: _Piece | None = None
 
     def read(self, cursor: Cursor, rows: int) -> Slice:
+        return self._read(cursor, rows, rows)
+
+    def slices(self, cursor: Cursor, rows: int) -> Iterator[Slice]:
+        """The same rows in slices as they are decoded, so that large ones need not be joined."""
+        while rows:
+            part = self._read(cursor, rows, _WORTH_A_SLICE)
+            yield part
+            rows -= part.cursor.seen - cursor.seen
+            if part.at_end:
+                return
+            cursor = part.cursor
+
+    def _read(self, cursor: Cursor, rows: int, enough: int) -> Slice:
         self._go_to(cursor, rows)
         self._at = None  # until all is well: an iterator that failed is of no use
         parts: list[_Judged] = []
-        reached = cursor
-        wanted = rows
-        while wanted and (piece := self._next(wanted)) is not None:
+        reached, at_end = cursor, False
+        while not at_end and reached.seen - cursor.seen < min(rows, enough):
+            piece = self._next(rows - (reached.seen - cursor.seen))
+            if piece is None:
+                at_end = True
+                continue
             part, largest = self._judge(piece, reached.seen, reached.largest)
             parts.append(part)
-            wanted -= len(piece.batch)
             last_row = piece.first + len(piece.batch) - 1
             reached = _behind(
                 reached, piece.index, piece.file.path, last_row, len(piece.batch), largest
             )
-        if not wanted:
+        if not at_end:
             self._at = reached
         return Slice(
             self._delta(parts),
             [row for part in parts for row in part.late],
             [row for part in parts for row in part.rejects],
             reached,
-            at_end=wanted > 0,
+            at_end,
         )
 
     # Without reading rows
@@ -281,8 +295,7 @@ class ParquetSlices:
         which = None if unfit is None else np.flatnonzero(~unfit)
         if which is not None:
             columns, times, position = _taken(columns, times, position, which)
-        running = _running_maximum(times, largest)
-        late = _below(times, running, self._stream.slack)
+        late, largest = late_of(times, largest, self._stream.slack)
         late_rows = None
         if late is not None:
             late_rows = np.flatnonzero(late)
@@ -291,7 +304,7 @@ class ParquetSlices:
         judged = _Judged(
             columns, times, position, _late(piece, late_rows), self._rejects(piece, unfit)
         )
-        return judged, int(running[-1]) if len(running) else largest
+        return judged, largest
 
     def _times(self, piece: _Piece) -> tuple[_Columns, Times, Mask | None]:
         """The columns, the event times, and the rows that have something where it must not be."""
@@ -326,18 +339,18 @@ class ParquetSlices:
         if not some:
             none = np.empty(0, np.int64)
             return Delta(tuple(empty(field.type) for field in schema), none, none, none, none)
-        time = _in_one([part.time for part in some])
+        return combined([self._rows(part) for part in some], schema)
+
+    def _rows(self, part: _Judged) -> Delta:
         return Delta(
             tuple(
-                joined([part.columns[i] for part in some])
-                if i in self._columns
-                else empty(field.type)
-                for i, field in enumerate(schema)
+                part.columns[i] if i in self._columns else empty(field.type)
+                for i, field in enumerate(self._stream.columns)
             ),
-            time,
-            time,
-            np.ones(len(time), np.int64),
-            _in_one([part.position for part in some]),
+            part.time,
+            part.time,
+            np.ones(len(part.time), np.int64),
+            part.position,
         )
 
 
@@ -387,28 +400,3 @@ def _taken(
     columns: _Columns, times: Times, position: Times, rows: Index
 ) -> tuple[_Columns, Times, Times]:
     return {i: column.take(rows) for i, column in columns.items()}, times[rows], position[rows]
-
-
-def _running_maximum(times: Times, largest: int | None) -> Times:
-    """The largest time up to each row, itself included."""
-    running: npt.NDArray[Any] = np.maximum.accumulate(times)
-    if largest is not None and len(running) and running[0] < largest:
-        np.maximum(running, largest, out=running)
-    return running
-
-
-def _below(times: Times, running: Times, slack: int) -> Mask | None:
-    """Which times are below the running maximum minus the slack; None if none is."""
-    if not len(times):
-        return None
-    lowest = int(running[0])  # it never falls
-    if lowest - slack < _LEAST:
-        if int(running[-1]) - slack < _LEAST:
-            return None
-        running = np.maximum(running, _LEAST + slack)
-    late: Mask = times < running - slack
-    return late if late.any() else None
-
-
-def _in_one(parts: list[Times]) -> Times:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -38,6 +38,8 @@ class _CutSlices(_Slices, Protocol):
 
     def ahead(self, cursor: Cursor, rows: int) -> Cursor: ...
 
+    def slices(self, cursor: Cursor, rows: int) -> Iterator[Slice]: ...
+
 
 class StreamReader:
     """Reads a stream's source, slice after slice.
@@ -71,6 +73,13 @@ class StreamReader:
         """The next `rows` rows, accepted or not; fewer only at the end."""
         assert rows > 0, "a slice has rows"
         return self._slices.read(cursor, rows)
+
+    def slices(self, cursor: Cursor, rows: int) -> Iterator[Slice]:
+        """The next `rows` rows in as many slices as are convenient."""
+        if self._cut_slices is None:
+            yield self.read(cursor, rows)
+        else:
+            yield from self._cut_slices.slices(cursor, rows)
 
     def cuts(self, cursor: Cursor, rows: int, parallel: int) -> tuple[int, ...]:
         """The next `rows` rows, about, as parts for several readers: the rows of each."""

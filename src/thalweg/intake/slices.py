@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -68,6 +68,10 @@ class Reader(Protocol):
     def start(self) -> Cursor: ...
 
     def read(self, cursor: Cursor, rows: int) -> Slice: ...
+
+    def slices(self, cursor: Cursor, rows: int) -> Iterator[Slice]:
+        """The next `rows` rows in as many slices as are convenient."""
+        ...
 
     def cuts(self, cursor: Cursor, rows: int, parallel: int) -> tuple[int, ...]:
         """The next `rows` rows, about, as parts for several readers: the rows of each."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import pickle
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -94,6 +94,9 @@ class SpooledReader:
             Cursor(number, None, offset, 0, cursor.seen + len(taken), largest),
             closed and self._block(number) is None,
         )
+
+    def slices(self, cursor: Cursor, rows: int) -> Iterator[Slice]:
+        yield self.read(cursor, rows)
 
     def cuts(self, cursor: Cursor, rows: int, parallel: int) -> tuple[int, ...]:
         return (rows,)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from thalweg.clock import Clock
 from thalweg.dataflow import Dataflow, Failed, Noted, Purpose
-from thalweg.intake.slices import Cursor, Reader
+from thalweg.intake.slices import Cursor, Reader, Slice
 from thalweg.intake.split import split
-from thalweg.operators.delta import BEFORE_TIME
+from thalweg.operators.delta import BEFORE_TIME, Delta
 from thalweg.plan.placed import Exchange
 from thalweg.segments import Piece, SegmentWriter
 from thalweg.sources import Accepted, Reject
@@ -43,50 +41,75 @@ class Taken:
     seconds: dict[str, float]
 
 
-def take(
-    stream: str,
-    reader: Reader,
-    fragments: Dataflow,
-    exchanges: list[Exchange],
-    cursor: Cursor,
-    parts: Sequence[int],
-    number: int,
-    shards: int,
-    folder: Path,
-) -> Taken:
-    """Take one of the parts, whose sizes in rows are given, that follow a cursor."""
-    clock = Clock()
-    with clock.time("read"):
-        part = reader.read(reader.ahead(cursor, sum(parts[:number])), parts[number])
-    pieces: dict[int, list[Piece]] = {}
-    failures: Failed = {}
-    if len(part.rows):
+@dataclass(frozen=True)
+class Intake:
+    """How the rows of a stream get to the shards: read, through the fragments, and spread by
+    their exchanges. The rows of those `in_order` bring their place in the source."""
+
+    stream: str
+    reader: Reader
+    fragments: Dataflow
+    exchanges: Sequence[Exchange]
+    in_order: frozenset[int]
+    shards: int
+
+    def take(self, cursor: Cursor, parts: Sequence[int], number: int, folder: Path) -> Taken:
+        """Take one of the parts, whose sizes in rows are given, that follow a cursor."""
+        clock, writer = Clock(), SegmentWriter(folder)
+        with clock.time("read"):
+            start = self.reader.ahead(cursor, sum(parts[:number]))
+        slices = self.reader.slices(start, parts[number])
+        taken: list[Taken] = []
+        failures: dict[Purpose, Noted] = {}
+        while (part := _next(slices, clock)) is not None:
+            times = part.rows.start
+            taken.append(
+                Taken(
+                    self.stream,
+                    len(taken),
+                    self._send(part.rows, writer, clock, failures) if len(times) else {},
+                    part.cursor.to_json(),
+                    part.at_end,
+                    len(times),
+                    part.late,
+                    part.rejects,
+                    int(times.min()) if len(times) else None,
+                    part.cursor.largest,
+                    {},
+                    {},
+                )
+            )
+        writer.close()
+        return replace(_whole(taken), part=number, failures=failures, seconds=clock.seconds)
+
+    def _send(
+        self, rows: Delta, writer: SegmentWriter, clock: Clock, failures: dict[Purpose, Noted]
+    ) -> dict[int, list[Piece]]:
+        """Write what the fragments make of some rows, by shard."""
         with clock.time("filter"):
-            stepped = fragments.step({stream: part.rows}, {stream: BEFORE_TIME}, {})
-            failures = stepped.failures
-        with clock.time("split"):
-            writer = SegmentWriter(folder)
-            for exchange in exchanges:
-                delta = stepped.sent[exchange.number]
-                for shard, own in enumerate(split(delta, exchange.keys, shards)):
-                    if len(own):
-                        pieces.setdefault(shard, []).append(writer.add(exchange.number, own))
-            writer.close()
-    times = part.rows.start
-    return Taken(
-        stream,
-        number,
-        pieces,
-        part.cursor.to_json(),
-        part.at_end,
-        len(times),
-        part.late,
-        part.rejects,
-        int(np.min(times)) if len(times) else None,
-        part.cursor.largest,
-        failures,
-        clock.seconds,
-    )
+            stepped = self.fragments.step({self.stream: rows}, {self.stream: BEFORE_TIME}, {})
+        _note(failures, stepped.failures)
+        pieces: dict[int, list[Piece]] = {}
+        for exchange in self.exchanges:
+            delta = stepped.sent[exchange.number]
+            if exchange.number not in self.in_order:
+                delta = replace(delta, position=None)
+            with clock.time("split"):
+                spread = split(delta, exchange.keys, self.shards)
+            with clock.time("write"):
+                for shard, piece in writer.add(exchange.number, spread.rows, spread.starts):
+                    pieces.setdefault(shard, []).append(piece)
+        return pieces
+
+
+def _next(slices: Iterator[Slice], clock: Clock) -> Slice | None:
+    with clock.time("read"):
+        return next(slices, None)
+
+
+def _note(failures: dict[Purpose, Noted], more: Failed) -> None:
+    for purpose, noted in more.items():
+        failures.setdefault(purpose, {}).update(noted)
 
 
 def together(takes: Iterable[Taken]) -> list[Taken]:
@@ -103,8 +126,7 @@ def _whole(parts: list[Taken]) -> Taken:
         seconds.update(part.seconds)
     failures: dict[Purpose, Noted] = {}
     for part in parts:
-        for purpose, noted in part.failures.items():
-            failures.setdefault(purpose, {}).update(noted)
+        _note(failures, part.failures)
     last = parts[-1]
     return Taken(
         last.stream,

@@ -12,7 +12,7 @@ from itertools import count
 
 from thalweg.control import Entry
 from thalweg.intake.reading import Cursor
-from thalweg.intake.take import Taken, take, together
+from thalweg.intake.take import Taken, together
 from thalweg.outlet.commit import Outlet
 from thalweg.segments import Piece
 from thalweg.shard.step import Shard, ShardResult
@@ -66,15 +66,6 @@ class PlainJob:
         return shard.step(self.entry, takes, pieces, self.manifests[number])
 
     def _take(self, stream: str, part: int) -> Taken:
-        work = self.work
-        return take(
-            stream,
-            work.reader(stream),
-            work.intake(stream),
-            [exchange for exchange in work.placement.exchanges if exchange.stream == stream],
-            Cursor.from_json(self.entry.cursors[stream]),
-            self.entry.takes[stream],
-            part,
-            work.shards,
-            work.root / "segments" / f"{self.entry.batch:09d}",
-        )
+        cursor = Cursor.from_json(self.entry.cursors[stream])
+        folder = self.work.root / "segments" / f"{self.entry.batch:09d}"
+        return self.work.intake(stream).take(cursor, self.entry.takes[stream], part, folder)

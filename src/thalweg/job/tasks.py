@@ -7,10 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from thalweg.control import ControlLog, Entry
-from thalweg.dataflow import Dataflow
-from thalweg.intake.slices import Cursor, Reader
-from thalweg.intake.take import Taken, take, together
-from thalweg.plan.placed import Exchange
+from thalweg.intake.slices import Cursor
+from thalweg.intake.take import Intake, Taken, together
 from thalweg.segments import Piece
 from thalweg.shard.step import Shard, ShardResult
 from thalweg.work import Work
@@ -27,17 +25,10 @@ def _entry(root: str, batch: int) -> Entry:
     return ControlLog(Path(root)).read(batch)
 
 
-@lru_cache(maxsize=64)
-def _reader(root: str, stream: str) -> Reader:
-    """A reader has a file open; the number of these is limited."""
-    return work_of(root).reader(stream)
-
-
-@lru_cache(maxsize=4096)
-def _fragments(root: str, stream: str) -> tuple[Dataflow, list[Exchange]]:
-    work = work_of(root)
-    exchanges = [exchange for exchange in work.placement.exchanges if exchange.stream == stream]
-    return work.intake(stream), exchanges
+# A reader has a file open, and a process may have some thousand.
+@lru_cache(maxsize=512)
+def _intake(root: str, stream: str) -> Intake:
+    return work_of(root).intake(stream)
 
 
 @lru_cache(maxsize=256)
@@ -48,16 +39,10 @@ def _shard(root: str, number: int) -> Shard:
 def take_batch(root: str, batch: int, stream: str, part: int) -> Taken:
     """Read a part of what a batch is to have of a stream."""
     work = work_of(root)
-    return take(
-        stream,
-        _reader(root, stream),
-        *_fragments(root, stream),
-        Cursor.from_json(_entry(root, batch).cursors[stream]),
-        _entry(root, batch).takes[stream],
-        part,
-        work.shards,
-        work.root / "segments" / f"{batch:09d}",
-    )
+    entry = _entry(root, batch)
+    cursor = Cursor.from_json(entry.cursors[stream])
+    folder = work.root / "segments" / f"{batch:09d}"
+    return _intake(root, stream).take(cursor, entry.takes[stream], part, folder)
 
 
 def shard_batch(

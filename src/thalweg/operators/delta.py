@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thalweg.types import Schema
-from thalweg.vector.column import Columns, Index, Mask, empty, joined
+from thalweg.vector.column import Columns, Index, Mask, Vector, empty, joined
 
 Times = npt.NDArray[np.int64]
 
@@ -44,15 +44,30 @@ class Delta:
     def take(self, rows: Index, needed: frozenset[int] | None = None) -> Delta:
         """Some rows; columns that are not needed, if that is known, stand empty."""
         start = self.start.take(rows)
+
+        def column(i: int, own: Vector) -> Vector:
+            if needed is not None and i not in needed:
+                return empty(own.type)
+            if own.data is self.start and own.valid is None:
+                return Vector(own.type, start)
+            return own.take(rows)
+
         return Delta(
-            tuple(
-                column.take(rows) if needed is None or i in needed else empty(column.type)
-                for i, column in enumerate(self.columns)
-            ),
+            tuple(column(i, own) for i, own in enumerate(self.columns)),
             start,
             start if self.end is self.start else self.end.take(rows),
             self.weight.take(rows),
             None if self.position is None else self.position.take(rows),
+        )
+
+    def part(self, rows: slice) -> Delta:
+        """Consecutive rows, not copied."""
+        return Delta(
+            tuple(column.part(rows) for column in self.columns),
+            self.start[rows],
+            self.end[rows],
+            self.weight[rows],
+            None if self.position is None else self.position[rows],
         )
 
     def where(self, keep: Mask) -> Delta:
@@ -75,10 +90,20 @@ def combined(parts: Sequence[Delta], schema: Schema) -> Delta:
     if len(some) == 1:
         return some[0]
     positions = [part.position for part in some]
+    start = np.concatenate([part.start for part in some])
+    is_start = [
+        all(p.columns[i].data is p.start and p.columns[i].valid is None for p in some)
+        for i in range(len(schema))
+    ]
     return Delta(
-        tuple(joined([part.columns[i] for part in some]) for i in range(len(schema))),
-        np.concatenate([part.start for part in some]),
-        np.concatenate([part.end for part in some]),
+        tuple(
+            Vector(field.type, start) if is_start[i] else joined([part.columns[i] for part in some])
+            for i, field in enumerate(schema)
+        ),
+        start,
+        start
+        if all(part.end is part.start for part in some)
+        else np.concatenate([part.end for part in some]),
         np.concatenate([part.weight for part in some]),
         np.concatenate([p for p in positions if p is not None])
         if all(p is not None for p in positions)

@@ -67,7 +67,7 @@ class Plan:
         for child in self.inputs:
             yield from child.walk()
         for expression in self.expressions:
-            for plan in _subplans(expression):
+            for plan in subplans(expression):
                 yield from plan.walk()
 
     def map_expressions(self, change: Callable[[Expression], Expression]) -> Plan:
@@ -83,10 +83,11 @@ class Plan:
         return plan
 
 
-def _subplans(expression: Expression) -> Iterator[Plan]:
+def subplans(expression: Expression) -> Iterator[Plan]:
+    """The subqueries of an expression, not those inside of them."""
     yield from expression.subplans
     for child in expression.children:
-        yield from _subplans(child)
+        yield from subplans(child)
 
 
 @dataclass(frozen=True)

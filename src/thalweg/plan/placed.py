@@ -17,13 +17,16 @@ from thalweg.plan.nodes import (
     Aggregate,
     Filter,
     OneInput,
+    PartitionWindow,
     Plan,
     Project,
     QueryScan,
+    RowsWindow,
     Rstream,
     SlideWindow,
     StreamOperator,
     StreamScan,
+    subplans,
 )
 from thalweg.types import BIGINT, Field, Schema
 
@@ -136,6 +139,15 @@ class Placement:
                 needed[number] |= needed[exchange.number]
         return needed
 
+    @cached_property
+    def in_order(self) -> frozenset[int]:
+        """Exchanges whose rows are put into the order of their sources, so that each has to
+        bring its place there: those below windows that count rows, and below what is
+        computed by definition."""
+        plans = [(query.plan, False) for query in self.queries]
+        plans += [(e.plan, e.plan.is_stream) for e in self.exchanges if e.stream is None]
+        return frozenset(number for plan, needed in plans for number in _in_order(plan, needed))
+
 
 def _received(plan: Plan) -> Iterator[int]:
     """The exchanges that a plan reads, also inside other queries."""
@@ -144,6 +156,17 @@ def _received(plan: Plan) -> Iterator[int]:
             yield node.number
         if isinstance(node, QueryScan):
             yield from _received(node.plan)
+
+
+def _in_order(plan: Plan, needed: bool) -> Iterator[int]:
+    needed = needed or isinstance(plan, RowsWindow | PartitionWindow) or not is_local(plan)
+    if isinstance(plan, Received) and needed:
+        yield plan.number
+    below = [*plan.inputs, *(p for e in plan.expressions for p in subplans(e))]
+    if isinstance(plan, QueryScan):
+        below.append(plan.plan)
+    for child in below:
+        yield from _in_order(child, needed)
 
 
 def is_linear(plan: Plan) -> bool:

@@ -159,9 +159,9 @@ class Shard:
         pieces: dict[int, list[Piece]] = {}
         for number, delta in sent.items():
             keys = self._work.placement.exchanges[number].keys
-            for shard, part in enumerate(split(delta, keys, self._work.shards)):
-                if len(part):
-                    pieces.setdefault(shard, []).append(writer.add(number, part))
+            spread = split(delta, keys, self._work.shards)
+            for shard, piece in writer.add(number, spread.rows, spread.starts):
+                pieces.setdefault(shard, []).append(piece)
         writer.close()
         return pieces
 
