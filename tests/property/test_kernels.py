@@ -155,7 +155,7 @@ def test_a_probe_compiled_and_interpreted() -> None:
     for run in (probe_records, probe_records.py_func):  # type: ignore[attr-defined]
         left, right = np.zeros(8, np.int64), np.zeros(8, np.int64)
         with np.errstate(over="ignore"):
-            found, stopped = run(
+            found, stopped, _ = run(
                 keys, starts, ends, records, heads, shift, 0, 3, 3, -1, 0, left, right
             )
         outcomes.append((found, stopped, left[:found].tolist(), right[:found].tolist()))

@@ -124,7 +124,7 @@ class Index:
         lefts, rights = [], []
         while row < len(start):
             left, right = np.empty(room, np.int64), np.empty(room, np.int64)
-            found, stopped = probe_records(
+            found, stopped, _ = probe_records(
                 hashes,
                 start,
                 end,
