@@ -10,6 +10,7 @@ from thalweg.control import ControlLog
 from thalweg.dataflow import Dataflow
 from thalweg.intake.reading import Cursor, StreamReader
 from thalweg.intake.take import Taken, take
+from thalweg.job.failures import carries_mistakes
 from thalweg.segments import Piece
 from thalweg.shard.step import Shard, ShardResult
 from thalweg.work import Work
@@ -31,6 +32,7 @@ def _shard(root: str, number: int) -> Shard:
     return Shard(work_of(root), number)
 
 
+@carries_mistakes
 def take_batch(root: str, stream: str, batch: int) -> Taken:
     """Read what a batch is to have of a stream."""
     work = work_of(root)
@@ -48,6 +50,7 @@ def take_batch(root: str, stream: str, batch: int) -> Taken:
     )
 
 
+@carries_mistakes
 def shard_batch(
     root: str, number: int, batch: int, bodies: list[bytes], manifest: bytes | None
 ) -> tuple[ShardResult, list[Taken]]:
