@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import os
+import shlex
+import signal
 import sys
 from collections.abc import Sequence
 from enum import StrEnum
@@ -21,9 +23,12 @@ from thalweg.cql.script import read_script
 from thalweg.demo.show import run_demo
 from thalweg.errors import QueryError, QueryErrors
 from thalweg.explain import explain_json, explain_text
+from thalweg.interrupts import Interrupted, Interrupts
+from thalweg.job.failures import JobFailed
 from thalweg.program import Program, bind_script
 from thalweg.report import RunReport
 from thalweg.run import run_on_reference
+from thalweg.sinks.console import instant_at
 from thalweg.testing.scripts import test_scripts
 
 app = typer.Typer(
@@ -78,7 +83,9 @@ def check(file: Script) -> None:
 def _counted(number: int, noun: str) -> str:
     if number == 1:
         return f"1 {noun}"
-    return f"{number} {noun.removesuffix('y')}ies" if noun.endswith("y") else f"{number} {noun}s"
+    if noun.endswith("y"):
+        return f"{number} {noun.removesuffix('y')}ies"
+    return f"{number} {noun}es" if noun.endswith("ch") else f"{number} {noun}s"
 
 
 @app.command()
@@ -105,14 +112,11 @@ def explain(
 def run(
     file: Script,
     engine: Annotated[
-        EngineName, typer.Option(help="What computes the answers.")
-    ] = EngineName.reference,
+        EngineName, typer.Option(help="What computes the answers; reference is slow and simple.")
+    ] = EngineName.spark,
     drain: Annotated[
         bool,
-        typer.Option(
-            "--drain",
-            help="Read all there is, let time run to its end, and stop. Both engines always do.",
-        ),
+        typer.Option("--drain", help="Read what is there, let time run to its end, and stop."),
     ] = False,
     out: Annotated[
         Path | None,
@@ -123,8 +127,21 @@ def run(
     file_format: Annotated[
         Format, typer.Option("--format", help="The format of these files.")
     ] = Format.jsonl,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Keep the run here; go on where an earlier run of the script was."
+        ),
+    ] = None,
+    batch_rows: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Read so many rows at a time.")
+    ] = None,
+    shards: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Spread the work so; a checkpoint keeps to it."),
+    ] = None,
     master: Annotated[
-        str, typer.Option("--master", help="Where Spark runs, with --engine spark.")
+        str, typer.Option("--master", help="Where Spark runs: local[*], local[2], spark://…")
     ] = "local[*]",
 ) -> None:
     """Run a script's queries."""
@@ -135,19 +152,56 @@ def run(
         if not program.explains:
             raise QueryError(f"{file.name} has no query to run", hint="add CREATE QUERY name AS …")
         return
-    with _errors.status("…") as status:
+    if engine is EngineName.reference:
+        _refuse_with_reference(checkpoint=checkpoint, batch_rows=batch_rows, shards=shards)
+        with _errors.status("…") as status:
+            report = run_on_reference(
+                program, out, file_format.value, lambda text: status.update(Text(text))
+            )
+        _print_report(report, program.catalog.queries())
+        return
+    # Here, because it loads Spark: the other commands answer at once.
+    from thalweg.job.attended import run_attended
 
-        def notice(text: str) -> None:
-            status.update(Text(text))
-
-        if engine is EngineName.spark:
-            # Here, because it loads Spark: the other commands answer at once.
-            from thalweg.job.script import run_on_spark
-
-            report = run_on_spark(program, out, file_format.value, notice, master)
-        else:
-            report = run_on_reference(program, out, file_format.value, notice)
+    with Interrupts() as interrupts:
+        try:
+            report = run_attended(
+                program,
+                out,
+                file_format.value,
+                _errors,
+                interrupts,
+                master=master,
+                checkpoint=checkpoint,
+                rows_per_batch=batch_rows,
+                shards=shards,
+            )
+        except BrokenPipeError:
+            raise Interrupted(signal.SIGPIPE) from None
     _print_report(report, program.catalog.queries())
+    if not report.finished:
+        _print_standing(report, program.catalog.queries()[0], checkpoint)
+    if interrupts.code is not None:
+        raise typer.Exit(interrupts.code)
+
+
+def _refuse_with_reference(**options: object) -> None:
+    for name, value in options.items():
+        if value is not None:
+            option = f"--{name.replace('_', '-')}"
+            raise QueryError(f"{option} goes with the engine on Spark", hint="leave it out")
+
+
+def _print_standing(report: RunReport, query: Query, checkpoint: Path | None) -> None:
+    """Where a run was stopped, and how to go on."""
+    where = "before the first answer"
+    if report.answered is not None:
+        where = f"everything before {instant_at(report.answered, query)} is answered"
+    _errors.print(f"stopped: {where}")
+    if checkpoint is None:
+        _errors.print("nothing is kept to go on from; --checkpoint DIR does that")
+    else:
+        _errors.print(f"go on: {shlex.join(['thalweg', *sys.argv[1:]])}")
 
 
 def _print_report(report: RunReport, queries: list[Query]) -> None:
@@ -169,6 +223,8 @@ def _print_report(report: RunReport, queries: list[Query]) -> None:
         if query.name in report.unwritten:
             line += ", not written (no sink; --out DIR writes every query)"
         _errors.print(line)
+    if report.went_on:
+        _errors.print(f"note: went on after {_counted(report.went_on, 'batch')} of earlier runs")
     for note in report.notes:
         _errors.print(f"note: {note}")
     for path in (*report.files, *report.put_aside):
@@ -229,6 +285,8 @@ def main() -> None:
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
+    except Interrupted as interrupted:
+        sys.exit(interrupted.code)
     except BrokenPipeError:
         # The reader of our output has gone; nothing is left to say to it.
         _drop_output()
@@ -237,6 +295,11 @@ def main() -> None:
         _drop_output()
         _errors.print(_coloured(QueryError(_told_by_system(error)).render()))
         sys.exit(1)
+    except JobFailed as failure:
+        _errors.print(f"internal error: {failure}", style="red")
+        if failure.log is not None:
+            _errors.print(f"  Spark's log says more: {failure.log}")
+        sys.exit(70)
     except Exception as error:
         if os.environ.get("THALWEG_TRACEBACK"):
             raise

@@ -25,6 +25,8 @@ def print_merged(answers: list[Iterator[tuple[int, Query, Change]]]) -> None:
         if query.name not in writers:
             writers[query.name] = SINKS["console"].open(SinkRequest(query, None))
         writers[query.name].write(change)
+    for writer in writers.values():
+        writer.close()
 
 
 def deliver(changes: Iterable[Change], target: Target) -> None:

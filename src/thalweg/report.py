@@ -26,7 +26,12 @@ class StreamCounts:
 
 @dataclass
 class RunReport:
-    """What was read, what was answered, and what was put aside."""
+    """What was read, what was answered, and what was put aside.
+
+    A run that was stopped has not `finished`: it has answered everything before the
+    instant `answered`, in nanoseconds, if there is one. `went_on` is the number of
+    batches of the runs before it.
+    """
 
     streams: dict[str, StreamCounts] = field(default_factory=dict)
     records: dict[str, int] = field(default_factory=dict)
@@ -35,6 +40,9 @@ class RunReport:
     files: list[Path] = field(default_factory=list)
     put_aside: list[Path] = field(default_factory=list)
     unwritten: set[str] = field(default_factory=set)
+    finished: bool = True
+    answered: int | None = None
+    went_on: int = 0
 
     def list_refused(
         self, out: Path | None, stream: Stream, late: list[Accepted], rejects: list[Reject]

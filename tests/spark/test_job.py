@@ -57,7 +57,7 @@ def program(tmp_path: Path) -> Program:
     return bind_script(read_script(tmp_path / "market.cql"), (tmp_path,))
 
 
-@pytest.mark.parametrize("rows", [25, 1_000_000])
+@pytest.mark.parametrize("rows", [75, 1_000_000])
 def test_a_job_answers_as_the_reference(
     spark: object, program: Program, tmp_path: Path, rows: int
 ) -> None:

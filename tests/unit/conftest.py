@@ -22,6 +22,9 @@ class Ended:
 
 Command = Callable[..., Ended]
 
+# On the reference: it starts at once, and what is said of a script or its input is the same.
+RUN = ("run", "--engine", "reference")
+
 
 @pytest.fixture
 def thalweg(tmp_path: Path) -> Command:
@@ -36,7 +39,7 @@ def thalweg(tmp_path: Path) -> Command:
             input=stdin,
             stdout=stdout,
             stderr=subprocess.PIPE,
-            timeout=120,
+            timeout=300,
             env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1"},
         )
         ended = Ended(done.returncode, (done.stdout or b"").decode(), done.stderr.decode())

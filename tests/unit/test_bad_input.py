@@ -15,7 +15,7 @@ import pytest
 
 from thalweg.sinks.whole_file import whole_file
 
-from .conftest import Command
+from .conftest import RUN, Command
 
 SCRIPT = """
 CREATE STREAM S (name STRING, value INT, ts BIGINT) TIMESTAMP BY ts {clauses}
@@ -39,7 +39,7 @@ def listed(folder: Path, kind: str, name: str = "S") -> list[dict[str, object]]:
 
 
 def test_a_missing_script(thalweg: Command) -> None:
-    ended = thalweg("run", "nothing.cql")
+    ended = thalweg(*RUN, "nothing.cql")
     assert ended.code == 1
     assert "there is no file nothing.cql" in ended.err
 
@@ -84,14 +84,14 @@ def test_garbage_as_script(thalweg: Command, tmp_path: Path, garbage: object) ->
 
 
 def test_a_missing_data_file(thalweg: Command, tmp_path: Path) -> None:
-    ended = thalweg("run", write_script(tmp_path, "csv('nothing.csv')"), "--drain")
+    ended = thalweg(*RUN, write_script(tmp_path, "csv('nothing.csv')"), "--drain")
     assert ended.code == 1
     assert "no file is at 'nothing.csv'" in ended.err
     assert "s.cql:3:12" in ended.err
 
 
 def test_a_pattern_that_matches_nothing(thalweg: Command, tmp_path: Path) -> None:
-    ended = thalweg("run", write_script(tmp_path, "parquet('*.parquet')"), "--drain")
+    ended = thalweg(*RUN, write_script(tmp_path, "parquet('*.parquet')"), "--drain")
     assert "no file matches '*.parquet'" in ended.err
 
 
@@ -108,7 +108,7 @@ def test_unreadable_csv_rows(thalweg: Command, tmp_path: Path) -> None:
         b'"g\nh",7,15\n'  # a line break inside quotes
         b"i,,16\n"  # a NULL
     )
-    ended = thalweg("run", write_script(tmp_path, "csv('s.csv')"), "--out", "out")
+    ended = thalweg(*RUN, write_script(tmp_path, "csv('s.csv')"), "--out", "out")
     assert ended.code == 0
     assert [row["name"] for row in answers(tmp_path)] == ["a", "g\nh", "i"]
     assert "3 rows, 6 rows rejected" in ended.err
@@ -131,7 +131,7 @@ def test_unreadable_csv_rows(thalweg: Command, tmp_path: Path) -> None:
 
 def test_a_quote_that_is_never_closed(thalweg: Command, tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text('a,1,10\n"b,2,11\nc,3,12\n"d"e,4,13\n"f""g",5,14\n')
-    ended = thalweg("run", write_script(tmp_path, "csv('s.csv')"), "--out", "out")
+    ended = thalweg(*RUN, write_script(tmp_path, "csv('s.csv')"), "--out", "out")
     assert ended.code == 0
     assert [row["name"] for row in answers(tmp_path)] == ["a", "c", 'f"g']
     assert listed(tmp_path, "_rejects") == [
@@ -158,7 +158,7 @@ def test_an_unclosed_quote_reaches_neither_the_end_nor_far(
         SCRIPT.format(source="csv('s.csv')", clauses="")
         + "CREATE TABLE T (name STRING, x INT) FROM csv('t.csv');"
     )
-    ended = thalweg("run", "s.cql", "--out", "out")
+    ended = thalweg(*RUN, "s.cql", "--out", "out")
     assert "T: 2499 rows, 2 rows rejected" in ended.err
     assert [
         (reject["place"], reject["reason"]) for reject in listed(tmp_path, "_rejects", "T")
@@ -176,7 +176,7 @@ def test_an_empty_line_of_one_column_is_a_null(thalweg: Command, tmp_path: Path)
         + "CREATE TABLE T (x INT) FROM csv('t.csv');"
         "CREATE QUERY counted AS SELECT S.name, T.x FROM S, T;"
     )
-    ended = thalweg("run", "s.cql", "--out", "out")
+    ended = thalweg(*RUN, "s.cql", "--out", "out")
     assert "T: 3 rows\n" in ended.err
     lines = (tmp_path / "out/counted.jsonl").read_text().splitlines()
     assert sorted(json.loads(line)["x"] or 0 for line in lines) == [0, 1, 3]
@@ -184,21 +184,21 @@ def test_an_empty_line_of_one_column_is_a_null(thalweg: Command, tmp_path: Path)
 
 def test_a_header_that_names_a_column_twice(thalweg: Command, tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("name,other,value,Value,other,ts\na,0,1,2,0,10\n")
-    ended = thalweg("run", write_script(tmp_path, "csv('s.csv', header = true)"), "--drain")
+    ended = thalweg(*RUN, write_script(tmp_path, "csv('s.csv', header = true)"), "--drain")
     assert ended.code == 1
     assert 's.csv has several columns "value"' in ended.err
 
 
 def test_a_header_that_cannot_be_split(thalweg: Command, tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text('name,"value,ts\na,1,10\n')
-    ended = thalweg("run", write_script(tmp_path, "csv('s.csv', header = true)"), "--drain")
+    ended = thalweg(*RUN, write_script(tmp_path, "csv('s.csv', header = true)"), "--drain")
     assert ended.code == 1
     assert "the header of s.csv cannot be split: a quote is not closed" in ended.err
 
 
 def test_a_header_without_the_column(thalweg: Command, tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("name,valeu,ts\na,1,10\n")
-    ended = thalweg("run", write_script(tmp_path, "csv('s.csv', header = true)"), "--drain")
+    ended = thalweg(*RUN, write_script(tmp_path, "csv('s.csv', header = true)"), "--drain")
     assert ended.code == 1
     assert 's.csv has no column "value"' in ended.err
     assert 'did you mean "valeu"?' in ended.err
@@ -215,7 +215,7 @@ def test_unreadable_json_rows(thalweg: Command, tmp_path: Path) -> None:
         b'{"ts": 13}\n' + b"[" * 100_000 + b"\n"
         b'{"name": {"deep": [1]}, "value": 2.0, "ts": 14}\n'
     )
-    ended = thalweg("run", write_script(tmp_path, "jsonl('s.jsonl')"), "--out", "out")
+    ended = thalweg(*RUN, write_script(tmp_path, "jsonl('s.jsonl')"), "--out", "out")
     assert ended.code == 0
     assert [(row["name"], row["value"]) for row in answers(tmp_path)] == [
         ("a", 1),
@@ -234,7 +234,7 @@ def test_json_that_says_two_things(thalweg: Command, tmp_path: Path) -> None:
         '{"name": "\\ud83d", "value": 1, "ts": 14}\n'
         '{"name": "\\ud83d\\ude00", "VALUE": 1, "ts": 15}\n'
     )
-    ended = thalweg("run", write_script(tmp_path, "jsonl('s.jsonl')"), "--out", "out")
+    ended = thalweg(*RUN, write_script(tmp_path, "jsonl('s.jsonl')"), "--out", "out")
     assert ended.code == 0
     assert [row["name"] for row in answers(tmp_path)] == ['{"x":1,"X":2}', "\U0001f600"]
     assert [reject["reason"] for reject in listed(tmp_path, "_rejects")] == [
@@ -249,7 +249,7 @@ def test_a_parquet_file_with_a_column_twice(thalweg: Command, tmp_path: Path) ->
     columns = [pa.array(["a"]), pa.array([1]), pa.array([2]), pa.array([1])]
     for names in (["name", "value", "Value", "ts"], ["name", "value", "value", "ts"]):
         pq.write_table(pa.Table.from_arrays(columns, names=names), tmp_path / "s.parquet")
-        ended = thalweg("run", write_script(tmp_path, "parquet('s.parquet')"), "--drain")
+        ended = thalweg(*RUN, write_script(tmp_path, "parquet('s.parquet')"), "--drain")
         assert ended.code == 1
         assert 's.parquet has several columns "value"' in ended.err
 
@@ -265,7 +265,7 @@ def test_parquet_timestamps_of_every_unit(thalweg: Command, tmp_path: Path) -> N
         times = pa.array([second, 2**62], pa.int64()).cast(type_)
         lists = pa.array([[second], [second]], pa.list_(pa.int64())).cast(pa.list_(type_))
         pq.write_table(pa.table({"at": times, "all": lists}), tmp_path / "s.parquet")
-        ended = thalweg("run", "s.cql", "--out", "out")
+        ended = thalweg(*RUN, "s.cql", "--out", "out")
         assert ended.code == 0, ended.err
         first = answers(tmp_path)[0]
         assert first["at"] == first["first"] == "1970-01-01T00:00:01Z"
@@ -277,7 +277,7 @@ def test_a_truncated_parquet_file(thalweg: Command, tmp_path: Path) -> None:
     pq.write_table(table, tmp_path / "s.parquet")
     whole = (tmp_path / "s.parquet").read_bytes()
     (tmp_path / "s.parquet").write_bytes(whole[: len(whole) // 2])
-    ended = thalweg("run", write_script(tmp_path, "parquet('s.parquet')"), "--drain")
+    ended = thalweg(*RUN, write_script(tmp_path, "parquet('s.parquet')"), "--drain")
     assert ended.code == 1
     assert "cannot read s.parquet as Parquet" in ended.err
 
@@ -288,14 +288,14 @@ def test_a_damaged_parquet_file(thalweg: Command, tmp_path: Path) -> None:
     data = bytearray((tmp_path / "s.parquet").read_bytes())
     data[20:60] = b"\0" * 40
     (tmp_path / "s.parquet").write_bytes(bytes(data))
-    ended = thalweg("run", write_script(tmp_path, "parquet('s.parquet')"), "--drain")
+    ended = thalweg(*RUN, write_script(tmp_path, "parquet('s.parquet')"), "--drain")
     assert ended.code == 1
     assert "s.parquet" in ended.err
 
 
 def test_a_parquet_column_of_another_type(thalweg: Command, tmp_path: Path) -> None:
     pq.write_table(pa.table({"name": [1], "value": [1], "ts": [1]}), tmp_path / "s.parquet")
-    ended = thalweg("run", write_script(tmp_path, "parquet('s.parquet')"), "--drain")
+    ended = thalweg(*RUN, write_script(tmp_path, "parquet('s.parquet')"), "--drain")
     assert ended.code == 1
     assert 'column "name" of s.parquet is int64, declared STRING' in ended.err
 
@@ -303,7 +303,7 @@ def test_a_parquet_column_of_another_type(thalweg: Command, tmp_path: Path) -> N
 def test_a_parquet_value_that_does_not_fit(thalweg: Command, tmp_path: Path) -> None:
     table = pa.table({"name": ["a", "b"], "value": [1, 2**40], "ts": [1, 2]})
     pq.write_table(table, tmp_path / "s.parquet")
-    ended = thalweg("run", write_script(tmp_path, "parquet('s.parquet')"), "--out", "out")
+    ended = thalweg(*RUN, write_script(tmp_path, "parquet('s.parquet')"), "--out", "out")
     assert ended.code == 0
     assert [row["name"] for row in answers(tmp_path)] == ["a"]
     assert [reject["place"] for reject in listed(tmp_path, "_rejects")] == ["s.parquet:2"]
@@ -312,7 +312,7 @@ def test_a_parquet_value_that_does_not_fit(thalweg: Command, tmp_path: Path) -> 
 def test_times_that_go_back_beyond_the_slack(thalweg: Command, tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("a,1,10\nb,2,8\nc,3,7\nd,4,12\ne,5,9\n")
     script = write_script(tmp_path, "csv('s.csv')", "SLACK 2 SECONDS")
-    ended = thalweg("run", script, "--out", "out")
+    ended = thalweg(*RUN, script, "--out", "out")
     assert [row["name"] for row in answers(tmp_path)] == ["b", "a", "d"]
     assert "2 rows late" in ended.err
     assert [row["row"] for row in listed(tmp_path, "_late")] == [
@@ -325,7 +325,7 @@ def test_times_beyond_the_range_of_instants(thalweg: Command, tmp_path: Path) ->
     (tmp_path / "s.csv").write_text(f"a,1,{-(2**63)}\nb,1,5\nc,1,{2**43}\nd,1,{2**63 - 1}\n")
     script = write_script(tmp_path, "csv('s.csv')")
     for file_format in ("parquet", "jsonl"):
-        ended = thalweg("run", script, "--out", "out", "--format", file_format)
+        ended = thalweg(*RUN, script, "--out", "out", "--format", file_format)
         assert "S: 2 rows, 2 rows rejected" in ended.err
     assert [row["name"] for row in answers(tmp_path)] == ["b", "c"]
     assert [reject["reason"] for reject in listed(tmp_path, "_rejects")] == [
@@ -337,7 +337,7 @@ def test_times_beyond_the_range_of_instants(thalweg: Command, tmp_path: Path) ->
 
 def test_ten_megabytes_of_garbage_as_data(thalweg: Command, tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_bytes(random.Random(2).randbytes(10_000_000))
-    ended = thalweg("run", write_script(tmp_path, "csv('s.csv')"), "--out", "out")
+    ended = thalweg(*RUN, write_script(tmp_path, "csv('s.csv')"), "--out", "out")
     assert ended.code == 0
     assert answers(tmp_path) == []
     assert f"{len(listed(tmp_path, '_rejects'))} rows rejected" in ended.err
@@ -347,7 +347,7 @@ def test_a_folder_of_files_is_one_stream(thalweg: Command, tmp_path: Path) -> No
     (tmp_path / "d").mkdir()
     (tmp_path / "d/b.csv").write_text("b,1,5\nc,1,20\n")
     (tmp_path / "d/a.csv").write_text("a,1,10\n")
-    ended = thalweg("run", write_script(tmp_path, "csv('d')"), "--out", "out")
+    ended = thalweg(*RUN, write_script(tmp_path, "csv('d')"), "--out", "out")
     assert [row["name"] for row in answers(tmp_path)] == ["a", "c"]
     assert "1 row late" in ended.err
 
@@ -355,7 +355,7 @@ def test_a_folder_of_files_is_one_stream(thalweg: Command, tmp_path: Path) -> No
 def test_an_output_folder_that_cannot_be_made(thalweg: Command, tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("a,1,10\n")
     (tmp_path / "out").write_text("a file is in the way")
-    ended = thalweg("run", write_script(tmp_path, "csv('s.csv')"), "--out", "out")
+    ended = thalweg(*RUN, write_script(tmp_path, "csv('s.csv')"), "--out", "out")
     assert ended.code == 1
     assert "cannot write" in ended.err
 
@@ -371,7 +371,7 @@ def test_a_user_function_that_raises(thalweg: Command, tmp_path: Path) -> None:
         "CREATE FUNCTION text(x INT) RETURNS STRING AS 'mine:text';"
         "CREATE QUERY q AS SELECT name, half(value) AS h, text(value) AS t FROM S;"
     )
-    ended = thalweg("run", "s.cql", "--out", "out")
+    ended = thalweg(*RUN, "s.cql", "--out", "out")
     assert ended.code == 0
     assert [(row["h"], row["t"]) for row in answers(tmp_path)] == [(1, None), (None, None)]
     assert "3 failed calls" in ended.err
@@ -401,7 +401,7 @@ def test_user_code_that_wants_to_end_the_program(thalweg: Command, tmp_path: Pat
             " gone(hush(value)) AS c FROM S;",
         )
     )
-    ended = thalweg("run", "s.cql", "--out", "out")
+    ended = thalweg(*RUN, "s.cql", "--out", "out")
     assert ended.code == 0
     assert [(row["a"], row["b"], row["c"]) for row in answers(tmp_path)] == [(None, None, None)]
     failures = (tmp_path / "out/_failures/q.jsonl").read_text()
@@ -425,7 +425,7 @@ def test_failures_are_counted_for_each_query(thalweg: Command, tmp_path: Path) -
         + "CREATE QUERY r AS SELECT name, value / 0 AS x FROM S;"
         + "CREATE QUERY t AS SELECT name FROM S;"
     )
-    ended = thalweg("run", "s.cql", "--out", "out")
+    ended = thalweg(*RUN, "s.cql", "--out", "out")
     assert "q: 1 record, 1 failed call (NULL instead)\n" in ended.err
     assert "r: 1 record, 1 failed call (NULL instead)\n" in ended.err
     assert "t: 1 record\n" in ended.err
@@ -436,7 +436,7 @@ def test_compressed_files_are_read(thalweg: Command, tmp_path: Path) -> None:
     import gzip
 
     (tmp_path / "s.csv.gz").write_bytes(gzip.compress(b"a,1,10\n"))
-    thalweg("run", write_script(tmp_path, "csv('s.csv.gz')"), "--out", "out")
+    thalweg(*RUN, write_script(tmp_path, "csv('s.csv.gz')"), "--out", "out")
     assert [row["name"] for row in answers(tmp_path)] == ["a"]
 
 
@@ -445,14 +445,14 @@ def test_a_truncated_compressed_file(thalweg: Command, tmp_path: Path) -> None:
 
     packed = gzip.compress(b"".join(b"a,%d,%d\n" % (i, i) for i in range(20_000)))
     (tmp_path / "s.csv.gz").write_bytes(packed[: len(packed) // 2])
-    ended = thalweg("run", write_script(tmp_path, "csv('s.csv.gz')"), "--out", "out")
+    ended = thalweg(*RUN, write_script(tmp_path, "csv('s.csv.gz')"), "--out", "out")
     assert ended.code == 1
     assert "cannot read" in ended.err
     assert not (tmp_path / "out/q.jsonl").exists()
 
 
 def test_a_location_in_the_home_of_nobody(thalweg: Command, tmp_path: Path) -> None:
-    ended = thalweg("run", write_script(tmp_path, "csv('~no-such-user/s.csv')"))
+    ended = thalweg(*RUN, write_script(tmp_path, "csv('~no-such-user/s.csv')"))
     assert ended.code == 1
     assert "there is no home folder for '~no-such-user/s.csv'" in ended.err
 
@@ -483,7 +483,7 @@ def test_an_output_that_cannot_be(
         + "CREATE SINK other FROM q INTO jsonl('other.jsonl');"
         + f"CREATE SINK t FROM q INTO {sink};"
     )
-    ended = thalweg("run", "s.cql", "--out", "out")
+    ended = thalweg(*RUN, "s.cql", "--out", "out")
     assert ended.code == 1
     assert message in ended.err
     assert sorted(path.name for path in tmp_path.rglob("*")) == sorted([*before, "s.cql"])
@@ -494,7 +494,7 @@ def test_a_file_in_the_place_of_a_list(thalweg: Command, tmp_path: Path, name: s
     (tmp_path / "s.csv").write_text("a,1,10\n")
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / name).write_text("")
-    ended = thalweg("run", write_script(tmp_path, "csv('s.csv')"), "--out", "out")
+    ended = thalweg(*RUN, write_script(tmp_path, "csv('s.csv')"), "--out", "out")
     assert ended.code == 1
     assert f"{name} is not a folder" in ended.err
 
@@ -507,7 +507,7 @@ def test_a_link_as_output_stays_a_link(thalweg: Command, tmp_path: Path) -> None
         SCRIPT.format(source="csv('s.csv')", clauses="")
         + "CREATE SINK t FROM q INTO csv('link.csv');"
     )
-    assert thalweg("run", "s.cql").code == 0
+    assert thalweg(*RUN, "s.cql").code == 0
     assert (tmp_path / "link.csv").is_symlink()
     assert (tmp_path / "d/real.csv").read_text().endswith("10,+,a,1,10\n")
 
@@ -526,7 +526,7 @@ def test_nothing_is_left_behind_by_an_interrupt(tmp_path: Path) -> None:
 def test_a_terminal_that_takes_no_more(thalweg: Command, tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("a,1,10\n")
     script = write_script(tmp_path, "csv('s.csv')")
-    for arguments in (("run", script), ("check", script), ("explain", script, "--json")):
+    for arguments in ((*RUN, script), ("check", script), ("explain", script, "--json")):
         with open("/dev/full", "wb") as full:
             ended = thalweg(*arguments, stdout=full)
         assert ended.code == 1
@@ -536,7 +536,7 @@ def test_a_terminal_that_takes_no_more(thalweg: Command, tmp_path: Path) -> None
 def test_texts_are_shown_as_they_are(thalweg: Command, tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text(f"[bold]x[/] :smile: {'long ' * 40},1,10\n")
     script = write_script(tmp_path, "csv('s.csv')")
-    ended = thalweg("run", script)
+    ended = thalweg(*RUN, script)
     assert f"+ name=[bold]x[/] :smile: {'long ' * 40}  value=1" in ended.out
     (tmp_path / "s.cql").write_text("CREATE QUERY q AS SELECT '[/] :smile:' FROM [red]")
     assert "SELECT '[/] :smile:' FROM [red]" in thalweg("check", "s.cql").err
@@ -555,7 +555,7 @@ def test_a_null_of_a_generator_in_a_column_that_has_none(thalweg: Command, tmp_p
         "  FROM generator('readings', rows = 500);\n"
         "CREATE QUERY q AS SELECT temperature FROM S WHERE temperature IS NULL;\n"
     )
-    assert thalweg("run", "s.cql", "--out", "out").code == 0
+    assert thalweg(*RUN, "s.cql", "--out", "out").code == 0
     assert answers(tmp_path) == []
     rejects = listed(tmp_path, "_rejects")
     assert rejects

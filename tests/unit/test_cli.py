@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from thalweg.demo.show import demo_program
 
-from .conftest import Command
+from .conftest import RUN, Command
 
 SCRIPT = """
 CREATE STREAM Trades (symbol STRING, price DECIMAL(8,2), at TIMESTAMP)
@@ -28,7 +28,7 @@ def write_files(folder: Path) -> None:
 
 def test_json_lines(thalweg: Command, tmp_path: Path) -> None:
     write_files(tmp_path)
-    ended = thalweg("run", "t.cql", "--engine", "reference", "--drain", "--out", "out")
+    ended = thalweg(*RUN, "t.cql", "--drain", "--out", "out")
     assert ended.code == 0
     lines = (tmp_path / "out/latest.jsonl").read_text().splitlines()
     assert [json.loads(line) for line in lines] == [
@@ -40,7 +40,7 @@ def test_json_lines(thalweg: Command, tmp_path: Path) -> None:
 
 def test_csv(thalweg: Command, tmp_path: Path) -> None:
     write_files(tmp_path)
-    thalweg("run", "t.cql", "--drain", "--out", "out", "--format", "csv")
+    thalweg(*RUN, "t.cql", "--drain", "--out", "out", "--format", "csv")
     with (tmp_path / "out/latest.csv").open() as file:
         assert list(csv.reader(file)) == [
             ["time", "sign", "symbol", "time_1"],
@@ -51,7 +51,7 @@ def test_csv(thalweg: Command, tmp_path: Path) -> None:
 
 def test_parquet(thalweg: Command, tmp_path: Path) -> None:
     write_files(tmp_path)
-    thalweg("run", "t.cql", "--drain", "--out", "out", "--format", "parquet")
+    thalweg(*RUN, "t.cql", "--drain", "--out", "out", "--format", "parquet")
     table = pq.read_table(tmp_path / "out/dear.parquet")
     assert [str(t) for t in table.schema.types] == ["int64", "string", "string", "decimal128(8, 2)"]
     assert table.column_names == ["time", "sign", "symbol", "price"]
@@ -60,9 +60,9 @@ def test_parquet(thalweg: Command, tmp_path: Path) -> None:
 
 def test_a_second_run_replaces_the_first(thalweg: Command, tmp_path: Path) -> None:
     write_files(tmp_path)
-    thalweg("run", "t.cql", "--out", "out")
+    thalweg(*RUN, "t.cql", "--out", "out")
     first = (tmp_path / "out/dear.jsonl").read_text()
-    thalweg("run", "t.cql", "--out", "out")
+    thalweg(*RUN, "t.cql", "--out", "out")
     assert (tmp_path / "out/dear.jsonl").read_text() == first
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["dear.jsonl", "latest.jsonl"]
 
@@ -71,7 +71,7 @@ def test_sinks_of_the_script(thalweg: Command, tmp_path: Path) -> None:
     write_files(tmp_path)
     with (tmp_path / "t.cql").open("a") as file:
         file.write("CREATE SINK s FROM dear INTO csv('dear.csv');")
-    ended = thalweg("run", "t.cql", "--drain")
+    ended = thalweg(*RUN, "t.cql", "--drain")
     assert ended.out == ""
     assert "latest: 2 records, not written (no sink; --out DIR writes every query)" in ended.err
     assert (tmp_path / "dear.csv").read_text() == ("time,sign,symbol,price\n1000000,+,IBM,12.50\n")
@@ -82,7 +82,7 @@ def test_explain_statements_print_plans(thalweg: Command, tmp_path: Path) -> Non
     (tmp_path / "e.cql").write_text(SCRIPT + "EXPLAIN BOUND dear; EXPLAIN SELECT price FROM dear")
     ended = thalweg("explain", "e.cql", "--query", "dear")
     assert ended.out.count("Stream Trades") == 1
-    ended = thalweg("run", "e.cql", "--out", "out")
+    ended = thalweg(*RUN, "e.cql", "--out", "out")
     assert "Stream Trades (symbol, price, at)" in ended.out
     assert "Query dear (symbol, price)" in ended.out
 
@@ -169,7 +169,7 @@ def test_user_functions_and_aggregates(thalweg: Command, tmp_path: Path) -> None
         + "CREATE QUERY q AS SELECT shout(symbol) AS s, span(price) AS w "
         + "FROM Trades [UNBOUNDED] GROUP BY shout(symbol);"
     )
-    thalweg("run", "u.cql", "--out", "out")
+    thalweg(*RUN, "u.cql", "--out", "out")
     rows = [json.loads(line) for line in (tmp_path / "out/q.jsonl").read_text().splitlines()]
     assert [(row["s"], row["w"]) for row in rows] == [("IBM!", 0.0), ("SUN!", None)]
 
@@ -185,6 +185,6 @@ def test_a_time_zone_holds_for_what_follows(thalweg: Command, tmp_path: Path) ->
         + "CREATE QUERY q AS SELECT at FROM Early;"
         + "CREATE QUERY r AS SELECT at FROM Late;"
     )
-    thalweg("run", "z.cql", "--out", "out")
+    thalweg(*RUN, "z.cql", "--out", "out")
     times = [json.loads((tmp_path / f"out/{q}.jsonl").read_text())["time"] for q in ("q", "r")]
     assert times == [86_400_000_000, 90_000_000_000]

@@ -6,15 +6,20 @@ import pickle
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pyspark.errors import StreamingQueryException
+
 from thalweg.control import Entry
-from thalweg.errors import QueryError
 from thalweg.intake.take import Taken
+from thalweg.job.failures import as_error
 from thalweg.job.labels import labels
+from thalweg.job.session import log_of
 from thalweg.job.settings import own_session
 from thalweg.job.source import ThalwegSource, is_stopped, let_run, stop_after_batch
+from thalweg.job.standing import answered_before
 from thalweg.job.stateful import OUTPUT, STATE, shard_function
 from thalweg.outlet.commit import Outlet
 from thalweg.shard.step import ShardResult
@@ -33,11 +38,13 @@ _POLL_SECONDS = 0.02
 class BatchDone:
     """What came of a batch.
 
-    `entry` is the one that the next batch starts from. `spent` has the seconds of all
-    tasks by what they did.
+    `entry` is the one that the next batch starts from. Everything is answered before
+    the instant `answered`, in nanoseconds; None if that is no instant. `spent` has the
+    seconds of all tasks by what they did.
     """
 
     entry: Entry
+    answered: int | None
     rows: int
     seconds: float
     state_size: int
@@ -61,6 +68,7 @@ class Job:
         self._query: Any = None
         self._failure: BaseException | None = None
         self.entry: Entry | None = None
+        self.answered: int | None = None
 
     def start(self) -> None:
         self._work.save()
@@ -90,16 +98,17 @@ class Job:
 
     def wait(self) -> None:
         """Return when everything is answered or the job was stopped; raises if it failed."""
-        while self._query.isActive and not self._is_done():
+        while self._query.isActive and self._failure is None and not self._is_done():
             time.sleep(_POLL_SECONDS)
-        if self._query.isActive:
-            self._query.processAllAvailable()
+        if self._query.isActive and self._failure is None:
+            with suppress(StreamingQueryException):
+                self._query.processAllAvailable()
         failure = self._query.exception()
         self._query.stop()
         if self._failure is not None:
             raise self._failure
         if failure is not None:
-            raise _as_error(str(failure))
+            raise as_error(str(failure), log_of(self._spark))
         if self.is_finished:
             remove_working_state(self._work.root)
 
@@ -121,6 +130,14 @@ class Job:
         rows = frame.collect()
         if not rows:
             return
+        try:
+            self._end_batch(rows)
+        except BaseException as failure:
+            self._failure = failure
+            # Spark waits for an answer, and gets none from a thread that is told to exit.
+            raise RuntimeError("the batch could not be ended") from None
+
+    def _end_batch(self, rows: list[Any]) -> None:
         done: list[tuple[ShardResult, list[Taken]]] = [pickle.loads(row["body"]) for row in rows]
         takes, results = done[0][1], [result for result, _ in done]
         now = time.monotonic()
@@ -130,14 +147,17 @@ class Job:
         entry = self._outlet.end_batch(rows[0]["batch"], takes, results, flush)
         if self._stopping and self.entry is not None and self.entry.flush:
             stop_after_batch(self._work.root)
+        if self.entry is not None:
+            self.answered = answered_before(self._work, self.entry, entry)
         self.entry = entry
         seconds, self._ended = now - self._ended, now
         spent: Counter[str] = Counter()
         for seconds_by in (*(t.seconds for t in takes), *(r.seconds for r in results)):
             spent.update(seconds_by)
-        self._tell(
+        self._follow(
             BatchDone(
                 entry,
+                self.answered,
                 sum(taken.rows for taken in takes),
                 seconds,
                 sum(result.state_size for result in results),
@@ -145,21 +165,3 @@ class Job:
                 dict(spent),
             )
         )
-
-    def _tell(self, done: BatchDone) -> None:
-        try:
-            self._follow(done)
-        except BaseException as failure:
-            self._failure = failure
-            raise
-
-
-def _as_error(text: str) -> Exception:
-    """What a failed query says: a mistake of the user, or what stands below the last traceback."""
-    for line in text.splitlines():
-        _, found, message = line.partition("thalweg.errors.QueryError: ")
-        if found:
-            return QueryError(message)
-    lines = text.partition("\n=== Streaming Query ===")[0].strip().splitlines()
-    frames = [i for i, line in enumerate(lines) if line.startswith("  ")]
-    return RuntimeError("\n".join(lines[frames[-1] + 1 if frames else 0 :]))

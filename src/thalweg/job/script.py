@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from thalweg.catalog import Query
+from thalweg.control import ControlLog
 from thalweg.deliver import print_merged, stamped
 from thalweg.errors import QueryError
+from thalweg.job.checkpoint import going_on, job_folder
+from thalweg.job.failures import JobFailed
 from thalweg.job.rehearsal import JOB
 from thalweg.job.run import BatchDone, Job
-from thalweg.job.session import session
+from thalweg.job.session import end, session
 from thalweg.optimize.place import place
 from thalweg.optimize.rewrite import rewrite
 from thalweg.optimize.rules import RULES
@@ -50,45 +53,60 @@ def run_on_spark(
     checkpoint: Path | None = None,
     attend: Attend = Job.wait,
     follow: Callable[[BatchDone], None] = lambda done: None,
+    shards: int | None = None,
+    printing: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> RunReport:
     """Answer every query of a program, as `run_on_reference` does.
 
-    With a `checkpoint`, a run that was stopped or killed goes on where it was.
+    With a `checkpoint`, a run that was stopped or killed goes on where it was. Records
+    are written to the terminal inside of `printing`.
     """
     report = RunReport()
     targets = targets_of(program, out, file_format)
     make_folder(out)
-    with _root(checkpoint) as root:
-        work = _work(program, root, targets, report, out, rows_per_batch, notice)
-        queries = {query.name: query for query in program.catalog.queries()}
-        shown = [q for q in queries.values() if _is_shown(q, targets)]
+    with job_folder(checkpoint, notice) as folder, _log_kept(checkpoint):
+        tables = read_tables(program, report, out, notice)
+        fresh = work_of(program, folder.root, tables, rows_per_batch, targets, shards or SHARDS)
+        work = going_on(fresh, shards)
+        report.went_on = ControlLog(folder.root).last() or 0
+        queries = program.catalog.queries()
+        shown = [query for query in queries if _is_shown(query, targets)]
         notice("starting Spark")
-        os.environ[JOB] = str(root)
-        running = spark or session(master, root / "spark")
+        os.environ[JOB] = str(folder.root)
+        running = spark or session(master, folder.spark, folder.lock)
 
         def after_batch(done: BatchDone) -> None:
-            _show(done, shown)
+            if shown and done.entry.answers:
+                with printing():
+                    _show(done, shown)
             follow(done)
 
         work = replace(work, parallel=running.sparkContext.defaultParallelism)
         job = Job(running, work, after_batch)
         try:
+            notice("starting the job")
             job.start()
+            notice("preparing the first batch")
             attend(job)
         finally:
             if spark is None:
-                running.stop()
+                end(running)
         _report(program, job, work, targets, report, out, notice)
     return report
 
 
 @contextmanager
-def _root(checkpoint: Path | None) -> Iterator[Path]:
-    if checkpoint is not None:
-        yield checkpoint.resolve()
-        return
-    with tempfile.TemporaryDirectory(prefix="thalweg-") as folder:
-        yield Path(folder)
+def _log_kept(checkpoint: Path | None) -> Iterator[None]:
+    """The log of a job that failed outlives a folder that does not."""
+    try:
+        yield
+    except JobFailed as failure:
+        if checkpoint is None and failure.log is not None and failure.log.exists():
+            handle, kept = tempfile.mkstemp(prefix="thalweg-", suffix=".log")
+            os.close(handle)
+            shutil.copyfile(failure.log, kept)
+            failure.log = Path(kept)
+        raise
 
 
 def _is_shown(query: Query, targets: list[Target]) -> bool:
@@ -98,11 +116,10 @@ def _is_shown(query: Query, targets: list[Target]) -> bool:
 
 def _show(done: BatchDone, shown: list[Query]) -> None:
     """The records of a batch on the terminal, in the order of time."""
-    if shown and done.entry.answers:
-        schemas = {query.name: query.plan.schema for query in shown}
-        wanted = [piece for piece in done.entry.answers if piece.query in schemas]
-        records = dict(records_after(replace(done.entry, answers=wanted), schemas))
-        print_merged([stamped(q, records[q.name].changes()) for q in shown if q.name in records])
+    schemas = {query.name: query.plan.schema for query in shown}
+    wanted = [piece for piece in done.entry.answers if piece.query in schemas]
+    records = dict(records_after(replace(done.entry, answers=wanted), schemas))
+    print_merged([stamped(q, records[q.name].changes()) for q in shown if q.name in records])
 
 
 # What a job is to do
@@ -114,6 +131,7 @@ def work_of(
     tables: dict[str, list[tuple[object, ...]]],
     rows: int,
     targets: list[Target],
+    shards: int = SHARDS,
 ) -> Work:
     """The job of a program."""
     streams = {stream.name: stream for stream in program.catalog.streams()}
@@ -136,7 +154,7 @@ def work_of(
         tables,
         program.folders,
         program.catalog.finest_tick(),
-        SHARDS,
+        shards,
         rows,
         tuple(
             PartSink(target.query, target.kind.name, target.kind.suffix or "", target.path)
@@ -146,47 +164,6 @@ def work_of(
         frozenset(followed),
         bool(whole),
     )
-
-
-def _work(
-    program: Program,
-    root: Path,
-    targets: list[Target],
-    report: RunReport,
-    out: Path | None,
-    rows: int,
-    notice: Notice,
-) -> Work:
-    """The job of a program, new or as a checkpoint has it."""
-    tables = read_tables(program, report, out, notice)
-    fresh = work_of(program, root, tables, rows, targets)
-    known = Work.load(root) if Work.is_saved(root) else None
-    if known is None:
-        _refuse_full_folders(fresh.part_sinks)
-        return fresh
-    if fingerprint(known) != fingerprint(fresh):
-        raise QueryError(
-            f"the checkpoint {root} is of another script",
-            detail="Its streams, queries or sinks are not those of this one.",
-            hint="run the script as it was, or begin anew with an empty checkpoint folder",
-        )
-    # Tables stay as they were read when the job began.
-    return replace(fresh, tables=known.tables, shards=known.shards)
-
-
-def fingerprint(work: Work) -> str:
-    """What must not change while a job is kept in a checkpoint."""
-    parts = (work.placement, sorted(work.streams.items()), work.part_sinks, sorted(work.followed))
-    return hashlib.sha256(repr(parts).encode()).hexdigest()
-
-
-def _refuse_full_folders(sinks: tuple[PartSink, ...]) -> None:
-    for sink in sinks:
-        if sink.folder.is_dir() and any(sink.folder.iterdir()):
-            raise QueryError(
-                f"cannot write {sink.query.name} into {sink.folder}: there are files in it",
-                hint="name an empty folder, or go on from the checkpoint that wrote them",
-            )
 
 
 # What came of it
@@ -202,6 +179,7 @@ def _report(
     notice: Notice,
 ) -> None:
     assert job.entry is not None, "a job that has started has an entry"
+    report.finished, report.answered = job.is_finished, job.answered
     aside = read_aside(work.root)
     for stream in program.catalog.streams():
         name = stream.name

@@ -22,6 +22,8 @@ from thalweg.job.settings import name_interpreter, start_settings
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# The processes that were started here; Spark allows one in a program.
+_launched: list[int] = []
 _LOG = "spark.thalweg.log"
 _LOGGING = """\
 rootLogger.level = warn
@@ -34,11 +36,14 @@ appender.file.layout.pattern = %d{{ISO8601}} %p %c{{1}}: %m%n%ex
 """
 
 
-def session(master: str = "local[*]", folder: Path | None = None) -> SparkSession:
+def session(
+    master: str = "local[*]", folder: Path | None = None, lock: int | None = None
+) -> SparkSession:
     """Start Spark with the settings that Thalweg runs best with.
 
     Its log is `spark.log` in the folder, by default one that is removed at the end of
-    the program.
+    the program. An open file given as `lock` stays open as long as Spark is there, even
+    where this program is killed.
     """
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
@@ -60,7 +65,7 @@ def session(master: str = "local[*]", folder: Path | None = None) -> SparkSessio
     conf.set("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={logging_file.as_uri()}")
     conf.set(_LOG, str(folder / "spark.log"))
     with _interrupts_kept():
-        gateway = SparkContext._gateway or _launched(conf, folder / "spark.log")
+        gateway = SparkContext._gateway or _launch(conf, folder / "spark.log", lock)
         context = SparkContext(conf=conf, gateway=gateway)
         return SparkSession(context)
 
@@ -71,12 +76,21 @@ def log_of(spark: SparkSession) -> Path | None:
     return Path(path) if path else None
 
 
-def kill(spark: SparkSession) -> None:
-    """End Spark and its workers at once."""
-    process = getattr(spark.sparkContext._gateway, "proc", None)
-    if process is not None and log_of(spark) is not None:
+def kill() -> None:
+    """End Spark and its workers at once, if it was started here.
+
+    It asks Spark nothing, so a signal handler may call it.
+    """
+    for process in _launched:
         with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+            os.killpg(process, signal.SIGKILL)
+    _launched.clear()
+
+
+def end(spark: SparkSession) -> None:
+    """Stop a session that was started here; one that was killed is past that."""
+    if _launched:
+        spark.stop()
 
 
 def _made(folder: Path | None) -> Path:
@@ -87,7 +101,7 @@ def _made(folder: Path | None) -> Path:
     return folder
 
 
-def _launched(conf: Any, log: Path) -> Any:
+def _launch(conf: Any, log: Path, lock: int | None) -> Any:
     """The Java process of Spark, with a session and a log of its own.
 
     What the terminal sends to its processes (Ctrl-C) then does not reach it, and
@@ -105,15 +119,22 @@ def _launched(conf: Any, log: Path) -> Any:
             logger.propagate = False
     with open(log, "ab") as file:
         try:
-            return launch_gateway(  # type: ignore[no-untyped-call]
+            gateway = launch_gateway(  # type: ignore[no-untyped-call]
                 conf,
-                {"stdout": file, "stderr": subprocess.STDOUT, "start_new_session": True},
+                {
+                    "stdout": file,
+                    "stderr": subprocess.STDOUT,
+                    "start_new_session": True,
+                    "pass_fds": () if lock is None else (lock,),
+                },
             )
         except PySparkRuntimeError:
             told = log.read_text(errors="replace").strip().splitlines()
             raise QueryError(
                 "Spark did not start", detail="\n".join(told[-5:]), hint=f"its log is {log}"
             ) from None
+    _launched.append(gateway.proc.pid)
+    return gateway
 
 
 @contextmanager

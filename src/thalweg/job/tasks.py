@@ -9,6 +9,7 @@ from pathlib import Path
 from thalweg.control import ControlLog, Entry
 from thalweg.intake.slices import Cursor
 from thalweg.intake.take import Intake, Taken, together
+from thalweg.job.failures import carries_mistakes
 from thalweg.segments import Piece
 from thalweg.shard.step import Shard, ShardResult
 from thalweg.work import Work
@@ -36,6 +37,7 @@ def _shard(root: str, number: int) -> Shard:
     return Shard(work_of(root), number)
 
 
+@carries_mistakes
 def take_batch(root: str, batch: int, stream: str, part: int) -> Taken:
     """Read a part of what a batch is to have of a stream."""
     work = work_of(root)
@@ -45,6 +47,7 @@ def take_batch(root: str, batch: int, stream: str, part: int) -> Taken:
     return _intake(root, stream).take(cursor, entry.takes[stream], part, folder)
 
 
+@carries_mistakes
 def shard_batch(
     root: str, number: int, batch: int, bodies: list[bytes], manifest: bytes | None
 ) -> tuple[ShardResult, list[Taken]]:
