@@ -87,7 +87,9 @@ ALLOWED = {
     | RUNNING
     | {"control", "explain", "local", "optimize", "outlet", "program", "reference", "segments"}
     | {"shard", "sinks", "sources", "vector", "work"},
-    "cli": {"catalog", "cql", "demo", "explain", "job", "program", "report", "run", "testing"},
+    "interrupts": set(),
+    "cli": {"catalog", "cql", "demo", "explain", "interrupts", "job", "program", "report", "run"}
+    | {"sinks", "testing"},
 }
 
 
