@@ -88,8 +88,9 @@ ALLOWED = {
     | {"control", "explain", "local", "optimize", "outlet", "program", "reference", "segments"}
     | {"shard", "sinks", "sources", "vector", "work"},
     "interrupts": set(),
-    "cli": {"catalog", "cql", "demo", "explain", "interrupts", "job", "program", "report", "run"}
-    | {"sinks", "testing"},
+    "progress": {"catalog", "job", "program", "sinks"},
+    "cli": {"catalog", "cql", "demo", "explain", "interrupts", "job", "program", "progress"}
+    | {"report", "run", "sinks", "testing"},
 }
 
 
