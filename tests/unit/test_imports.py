@@ -68,7 +68,19 @@ ALLOWED = {
     "report": {"catalog", "outputs", "sinks", "sources"},
     "run": {"answers", "catalog", "deliver", "evaluate", "intake", "outputs", "program"}
     | {"reference", "report", "sources"},
-    "job": {"answers", "catalog", "control", "dataflow", "deliver", "intake", "optimize", "outlet"}
+    "job": {
+        "answers",
+        "interrupts",
+        "operators",
+        "progress",
+        "catalog",
+        "control",
+        "dataflow",
+        "deliver",
+        "intake",
+        "optimize",
+        "outlet",
+    }
     | {
         "outputs",
         "plan",
