@@ -16,14 +16,13 @@ import numpy as np
 
 from thalweg.evaluate import Compiler, Failures, Note
 from thalweg.group_value import group_value
-from thalweg.operators.aggregate_defined import DefinedAggregateRun
+from thalweg.operators.aggregate_calls import measured
 from thalweg.operators.aggregate_final import FinalAggregateRun
-from thalweg.operators.aggregate_partial import PartialAggregateRun
-from thalweg.operators.aggregate_sums import sums_of
-from thalweg.operators.answer import Records, RelationAnswerRun, StreamAnswerRun
+from thalweg.operators.aggregate_partial import AddingAggregateRun, PartialAggregateRun
+from thalweg.operators.answer import NetAnswerRun, Records, RelationAnswerRun, StreamAnswerRun
 from thalweg.operators.base import Moment, Operator, restore, snapshot
 from thalweg.operators.by_definition import ByDefinitionRun, Leaf
-from thalweg.operators.counted import CountedRun, EnteringRun, StreamOperatorRun
+from thalweg.operators.counted import CountedRun, EnteringRun, NetStreamRun, StreamOperatorRun
 from thalweg.operators.delta import BEFORE_TIME, FOREVER, Delta
 from thalweg.operators.join import JoinRun
 from thalweg.operators.leaves import ReceivedRun, StreamRun, TableRun
@@ -59,6 +58,7 @@ from thalweg.plan.nodes import (
     SetKind,
     SetOperation,
     SingleRow,
+    SlideWindow,
     StreamOperator,
     StreamScan,
     TableScan,
@@ -74,6 +74,7 @@ from thalweg.plan.placed import (
     adds_up,
     is_fixed,
     is_local,
+    shows_groups,
 )
 from thalweg.types import BOOLEAN, Schema
 from thalweg.vector.compiled.store import CodeStore
@@ -206,7 +207,9 @@ class Dataflow:
 
     def _records(self, index: int) -> Records:
         operator = self._nodes[index].operator
-        assert isinstance(operator, RelationAnswerRun | StreamAnswerRun), "an answer is last"
+        assert isinstance(operator, RelationAnswerRun | NetAnswerRun | StreamAnswerRun), (
+            "an answer is last"
+        )
         return operator.records
 
     # Building
@@ -251,6 +254,8 @@ class Dataflow:
             index = self._node(plan)
             return self._add(StreamAnswerRun(plan.schema), (index,))
         index = self._from_begin(plan)
+        if self._is_net(plan):
+            return self._add(NetAnswerRun(plan.schema), (index,))
         return self._add(RelationAnswerRun(plan.schema), (index,))
 
     def _node(self, plan: Plan) -> int:
@@ -269,6 +274,10 @@ class Dataflow:
         if key not in self._known:
             self._known[key] = self._add(BeginRun(plan.schema), (index,))
         return self._known[key]
+
+    def _is_net(self, plan: Plan) -> bool:
+        """Whether the changes of a relation are net as they come, all before the frontier."""
+        return shows_groups(plan) and self._from_begin(plan) == self._node(plan)
 
     def _made(self, plan: Plan) -> int:
         if not is_local(plan):
@@ -311,18 +320,10 @@ class Dataflow:
                 return self._join(plan)
             case Aggregate(input=source):
                 return self._aggregate(plan, source)
-            case PartialAggregate(input=source, aggregate=whole):
-                sums = sums_of(whole, self._failures)
-                assert sums is not None, "only sums are computed in parts"
-                part = PartialAggregateRun(
-                    whole, sums, plan.schema, self._compiler, adds_up(source)
-                )
-                return self._add(part, (self._node(source),))
+            case PartialAggregate():
+                return self._parts(plan)
             case FinalAggregate(input=source, aggregate=whole):
-                sums = sums_of(whole, self._failures)
-                assert sums is not None, "only sums are computed in parts"
-                final = FinalAggregateRun(whole, sums, always_there=False)
-                return self._add(final, (self._node(source),))
+                return self._whole(whole, self._node(source), always_there=False)
             case Distinct(input=source):
                 return self._counted((self._node(source),), _present, plan.schema)
             case SetOperation():
@@ -332,7 +333,8 @@ class Dataflow:
             case Entering(input=source):
                 return self._add(EnteringRun(), (self._from_begin(source),))
             case StreamOperator(input=source):
-                run_of = StreamOperatorRun(plan.schema, isinstance(plan, Istream))
+                of_stream = NetStreamRun if self._is_net(source) else StreamOperatorRun
+                run_of = of_stream(plan.schema, isinstance(plan, Istream))
                 return self._add(run_of, (self._from_begin(source),))
         raise AssertionError(f"{type(plan).__name__} has no operator")
 
@@ -407,18 +409,28 @@ class Dataflow:
         return self._add(ProjectRun(outputs, self._compiler), (index,))
 
     def _aggregate(self, plan: Aggregate, source: Plan) -> int:
-        always = is_fixed(source)
-        sums = sums_of(plan, self._failures)
-        if sums is not None:
-            part = PartialAggregate(source, plan, sums.width)
-            run = FinalAggregateRun(plan, sums, always)
-            return self._add(run, (self._node(part),))
+        measures = measured(plan, self._failures)
+        part = PartialAggregate(source, plan, measures.types)
+        return self._whole(plan, self._node(part), always_there=is_fixed(source))
 
+    def _parts(self, plan: PartialAggregate) -> int:
+        whole, source = plan.aggregate, plan.input
+        measures = measured(whole, self._failures)
+        given = (whole, measures, plan.schema, self._compiler)
+        if not adds_up(source) or not measures.adds_up:
+            return self._add(PartialAggregateRun(*given), (self._node(source),))
+        if isinstance(source, SlideWindow):
+            adding = AddingAggregateRun(*given, source)
+            return self._add(adding, (self._node(source.input),))
+        return self._add(AddingAggregateRun(*given, None), (self._node(source),))
+
+    def _whole(self, plan: Aggregate, parts: int, always_there: bool) -> int:
         def define(call: AggregateCall, rows: list[Values]) -> Any:
             return group_value(call, rows, self._scalar.load_python, self._failures)
 
-        defined = DefinedAggregateRun(plan, self._compiler, define, always)
-        return self._add(defined, (self._node(source),))
+        measures = measured(plan, self._failures)
+        final = FinalAggregateRun(plan, measures, define, always_there)
+        return self._add(final, (parts,))
 
     def _counted(
         self, inputs: tuple[int, ...], combine: Any, schema: Schema, by_form: bool = False

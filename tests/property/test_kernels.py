@@ -9,15 +9,11 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from thalweg.kernels import read_only
 from thalweg.kernels.hashing import hash_bytes
 from thalweg.kernels.probe import probe_records
-from thalweg.kernels.slots import (
-    SlotTable,
-    assign_slots,
-    first_of_slots,
-    hash_rows,
-    totals_of_slots,
-)
+from thalweg.kernels.slots import SlotTable, assign_slots, hash_rows
+from thalweg.kernels.texts import Texts
 from thalweg.operators.delta import Delta, nothing
 from thalweg.operators.store import Store
 from thalweg.types import BIGINT, INT, STRING, Field
@@ -34,7 +30,9 @@ def test_slots_are_a_dictionary(seed: int) -> None:
     table, known = SlotTable(2), dict[tuple[int, ...], int]()
     for _ in range(30):
         words = rng.integers(-3, 4, (int(rng.integers(1, 80)), 2))
-        for row, slot in zip(words.tolist(), table.assign(words).tolist(), strict=True):
+        slots, fresh = table.assign(words)
+        assert {tuple(row) for row in words[fresh].tolist()}.isdisjoint(known)
+        for row, slot in zip(words.tolist(), slots.tolist(), strict=True):
             assert known.setdefault(tuple(row), slot) == slot
         assert len(set(known.values())) == len(known) == len(table)
         leaving = [row for row in known if rng.random() < 0.3]
@@ -43,22 +41,20 @@ def test_slots_are_a_dictionary(seed: int) -> None:
 
 def test_slots_compiled_and_interpreted() -> None:
     words = np.random.default_rng(1).integers(-5, 6, (300, 2))
+    texts = read_only(np.frombuffer(b"abcabcabc" * 100, np.uint8))
+    offsets = np.arange(301) * 3
     outcomes = []
     for run in (assign_slots, assign_slots.py_func):  # type: ignore[attr-defined]
-        table = np.full(2048, -1, np.int64)
-        stored = np.zeros((600, 2), np.int64)
-        numbers = (np.zeros(600, np.int64), np.zeros(600, np.int64), np.zeros(2, np.int64))
-        outcomes.append(run(words, hash_rows(words), table, stored, *numbers).tolist())
+        hashes = hash_rows(words, Texts(texts, offsets))
+        table, slots = np.full(1024, -1, np.int32), np.empty(300, np.int64)
+        stored, places = np.zeros((600, 2), np.int64), np.zeros((600, 2), np.int64)
+        numbers = np.zeros(600, np.int64), np.zeros(600, np.int32), np.zeros(3, np.int64)
+        run(
+            *(words, hashes, texts, offsets, 0, table, stored, numbers[0]),
+            *(np.zeros(1, np.uint8), places, numbers[1], numbers[2], slots, np.empty_like(slots)),
+        )
+        outcomes.append((slots.tolist(), places.tolist(), numbers[2].tolist()))
     assert outcomes[0] == outcomes[1]
-
-
-def test_totals_and_first_rows() -> None:
-    rng = np.random.default_rng(2)
-    slots = np.r_[np.arange(7), rng.integers(0, 7, 200)]
-    numbers = rng.integers(-9, 10, (207, 3))
-    totals = totals_of_slots(slots, numbers, 7)
-    assert totals.tolist() == [numbers[slots == i].sum(axis=0).tolist() for i in range(7)]
-    assert first_of_slots(slots, 7).tolist() == list(range(7))
 
 
 def stored_rows(

@@ -7,6 +7,7 @@ counts, not a crash.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,17 @@ import pytest
 
 from thalweg import dataflow
 from thalweg.intake import split as splitting
-from thalweg.operators import aggregate_final, counts, join, store, windows
+from thalweg.kernels import read_only
+from thalweg.operators import (
+    aggregate_final,
+    counts,
+    folds,
+    join,
+    member_folds,
+    row_words,
+    store,
+    windows,
+)
 from thalweg.optimize import entering, place
 from thalweg.testing.compare import differences
 from thalweg.testing.engines import batched, reference
@@ -84,10 +95,46 @@ def totals_stop_at_the_batch(patch: pytest.MonkeyPatch) -> None:
     step = aggregate_final.FinalAggregateRun.step
 
     def wrong(self: Any, inputs: Any, moment: Any) -> Any:
-        self._totals[:, 1:] = 0
+        for fold in self._totals:
+            fold.totals[:] = 0
         return step(self, inputs, moment)
 
     patch.setattr(aggregate_final.FinalAggregateRun, "step", wrong)
+
+
+def extremes_stay(patch: pytest.MonkeyPatch) -> None:
+    """The least value that a window has seen, not the least in it."""
+    fold = member_folds.fold_extremes
+
+    def wrong(events: Any, *others: Any) -> Any:
+        return fold(np.where(events < 0, 0, events), *others)
+
+    patch.setattr(member_folds, "fold_extremes", wrong)
+
+
+def doubles_stay(patch: pytest.MonkeyPatch) -> None:
+    """A sum of DOUBLEs from which nothing is taken away again."""
+    add = folds.add_doubles
+
+    def wrong(events: Any, weights: Any, *others: Any) -> Any:
+        return add(events, np.maximum(weights, 0), *others)
+
+    patch.setattr(folds, "add_doubles", wrong)
+
+
+def texts_told_apart_by_length(patch: pytest.MonkeyPatch) -> None:
+    text_bytes = row_words.text_bytes
+
+    def wrong(texts: Any) -> Any:
+        found = text_bytes(texts)
+        return replace(found, content=read_only(np.zeros_like(found.content)))
+
+    patch.setattr(row_words, "text_bytes", wrong)
+
+
+def every_answer_is_taken_as_it_comes(patch: pytest.MonkeyPatch) -> None:
+    """Also where rows are equal, or leave as they enter."""
+    patch.setattr(dataflow, "shows_groups", lambda plan: True)
 
 
 def semi_joins_count_partners(patch: pytest.MonkeyPatch) -> None:
@@ -103,6 +150,10 @@ MISTAKES: tuple[Callable[[pytest.MonkeyPatch], None], ...] = (
     stores_forget_too_soon,
     counts_stop_at_the_batch,
     totals_stop_at_the_batch,
+    extremes_stay,
+    doubles_stay,
+    texts_told_apart_by_length,
+    every_answer_is_taken_as_it_comes,
     semi_joins_count_partners,
 )
 

@@ -1,64 +1,210 @@
-"""Aggregates that are sums: groups as running totals.
+"""GROUP BY: groups as the sums, extremes and members of their parts.
 
-What comes in are sums already, of one row or of many that share a group and a
-stretch of time. The totals of a group over time are differences of one
-cumulative sum. The first total is the number of rows inside.
+Parts come in, of one row or of many that share a group and a stretch of time. Each
+is an event when it begins to count and another when it ends. Up to the frontier all
+events are known; they are taken in the order of time, and each instant at which one
+happens in a group is an entry in its course: a row that is there from then on, until
+the group's next entry.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 
-from thalweg.kernels.slots import grown
-from thalweg.operators.aggregate_sums import Sums
+from thalweg.kernels.timeline import WEIGHT, Course, Events, link_changes
+from thalweg.operators.aggregate_calls import Plan as Measures
+from thalweg.operators.aggregate_layout import Layout
 from thalweg.operators.base import Moment
-from thalweg.operators.delta import Delta, nothing
-from thalweg.operators.groups import Groups, Shown
+from thalweg.operators.delta import BEFORE_TIME, FOREVER, Delta, nothing
+from thalweg.operators.folds import Around, ExactFold, TotalsFold
+from thalweg.operators.groups import Groups
+from thalweg.operators.measure_doubles import DoubleSum, SquareSum
+from thalweg.operators.measures import Bag, Distinct, Extreme, Measure, Numbers, Totals
+from thalweg.operators.member_folds import BagFold, DistinctFold, ExtremeFold
+from thalweg.operators.same_rows import same_rows
+from thalweg.plan.expressions import AggregateCall
 from thalweg.plan.nodes import Aggregate
+from thalweg.vector.column import Columns, Index, joined, taken
+
+# The value of an aggregate on the argument rows of a group.
+Define = Callable[[AggregateCall, list[tuple[Any, ...]]], Any]
 
 
 class FinalAggregateRun:
-    STATE: ClassVar[tuple[str, ...]] = ("_groups", "_totals")
+    """`always_there`: without keys and without a stream below, the row exists from ever on."""
 
-    def __init__(self, plan: Aggregate, sums: Sums, always_there: bool) -> None:
+    STATE: ClassVar[tuple[str, ...]] = (
+        "_groups",
+        "_totals",
+        "_exact",
+        "_members",
+        "_begun",
+        "_shown",
+    )
+
+    def __init__(
+        self, plan: Aggregate, measures: Measures, define: Define, always_there: bool
+    ) -> None:
         self._plan = plan
-        self._sums = sums
-        self._groups = Groups(plan, always_there)
-        # Beside the sums, how many events a group has seen: it exists from the first on.
-        self._totals = np.zeros((self._groups.capacity, sums.width + 1), np.int64)
+        self._measures = measures
+        self._define = define
+        self._always_there = always_there
+        # Without keys there is one group, which exists from its beginning on, or from its
+        # first row if that is earlier.
+        self._begun = bool(plan.keys)
+        self._shown = False
+        self._layout = Layout(measures.measures)
+        self._groups = Groups(tuple(key.type for key in plan.keys), len(self._layout.all))
+        self._totals = [TotalsFold(columns) for columns in self._layout.totals.values()]
+        self._exact: dict[int, ExactFold] = {}
+        self._members: dict[int, DistinctFold | ExtremeFold | BagFold] = {}
+        for i, measure in enumerate(measures.measures):
+            columns = self._layout.columns[i]
+            if isinstance(measure, DoubleSum | SquareSum):
+                self._exact[i] = ExactFold(columns, measure.meant)
+            elif isinstance(measure, Distinct):
+                self._members[i] = DistinctFold(measure, *columns)
+            elif isinstance(measure, Extreme):
+                self._members[i] = ExtremeFold(measure, *columns)
+            elif isinstance(measure, Bag):
+                self._members[i] = BagFold(measure, *columns)
 
     def step(self, inputs: tuple[Delta, ...], moment: Moment) -> Delta:
         (delta,) = inputs
-        width = len(self._plan.keys)
         if len(delta):
-            numbers = tuple(delta.weight * column.data for column in delta.columns[width:])
-            self._groups.enter(delta.columns[:width], numbers, (), delta)
-        self._groups.begin(moment, self._sums.width, ())
-        touched = self._groups.due(moment.frontier)
-        if touched is None:
+            self._enter(delta)
+        if not self._begun:
+            self._begin(moment)
+        due = self._groups.due(moment.frontier)
+        if due is None:
             return nothing(self._plan.schema)
-        if self._groups.capacity > len(self._totals):
-            self._totals = grown(self._totals, self._groups.capacity)
-        added = np.empty((len(touched.slot), self._sums.width + 1), np.int64)
-        added[:, 0] = 1
-        for i, number in enumerate(touched.numbers):
-            added[:, i + 1] = number
-        total = np.cumsum(added, axis=0)
-        starts = np.flatnonzero(touched.new)
-        base = np.zeros((len(starts), added.shape[1]), np.int64)
-        base[1:] = total[starts[1:] - 1]
-        group = np.cumsum(touched.new)[touched.at] - 1
-        was = self._totals[touched.groups]
-        now = total[touched.at] - base[group] + was[group]
-        self._totals[touched.groups] = now[touched.last]
-        changes = self._groups.changes(touched, self._shown(was), self._shown(now))
-        gone = self._groups.released(touched, now[touched.last, 1] == 0)
-        self._totals[gone] = 0
+        events, course = due
+        around = self._around(events, course)
+        changes = self._changes(course, around)
+        self._shown = True
+        for fold in self._members.values():
+            fold.forget()
+        if self._plan.keys:
+            slots = course.slot[course.first]
+            self._groups.release(slots, self._totals[0].totals[slots, 0] == 0)
         return changes
 
-    def _shown(self, totals: np.ndarray[tuple[int, int], np.dtype[np.int64]]) -> Shown:
-        # Without keys, a group that has begun exists while it is empty.
-        exists = totals[:, 1] > 0 if self._plan.keys else totals[:, 0] > 0
-        return Shown(exists, self._sums.values(totals[:, 1:]))
+    def _enter(self, delta: Delta) -> None:
+        width = len(self._plan.keys)
+        slots = self._groups.slots(delta.columns[:width], len(delta))
+        numbers: list[Index] = []
+        for i, measure in enumerate(self._measures.measures):
+            own = delta.columns[width : width + len(measure.types)]
+            width += len(measure.types)
+            if i in self._members:
+                numbers.append(self._members[i].enter(slots, own, delta.end < FOREVER))
+            else:
+                numbers += [column.data.view(np.int64) for column in own]
+        self._groups.enter(slots, numbers, delta)
+        self._make_room()
+
+    def _begin(self, moment: Moment) -> None:
+        """The beginning of the only group: an event that adds nothing."""
+        begin = BEFORE_TIME if self._always_there else moment.begin
+        if begin is None or begin >= moment.frontier:
+            return
+        self._begun = True
+        none = np.full(1, -1, np.int64)
+        zero = np.zeros(1, np.int64)
+        slots = self._groups.slots((), 1)
+        numbers = [none if column in self._layout.members else zero for column in self._layout.all]
+        at, forever = np.array([begin]), np.array([FOREVER])
+        self._groups.enter(slots, numbers, Delta((), at, forever, zero))
+        self._make_room()
+
+    def _make_room(self) -> None:
+        capacity = self._groups.capacity
+        for fold in (*self._totals, *self._exact.values(), *self._members.values()):
+            fold.make_room(capacity)
+
+    def _around(self, events: Events, course: Course) -> list[Around]:
+        """What each measure was and becomes."""
+        weights: dict[Distinct | None, Totals] = {None: np.ascontiguousarray(events[:, WEIGHT])}
+        for i, fold in self._members.items():
+            measure = self._measures.measures[i]
+            if isinstance(fold, DistinctFold) and isinstance(measure, Distinct):
+                weights[measure] = fold.weights(events)
+        totals = {
+            distinct: fold.fold(events, weights[distinct], course)
+            for distinct, fold in zip(self._layout.totals, self._totals, strict=True)
+        }
+        return [
+            self._measured(i, measure, events, course, weights, totals)
+            for i, measure in enumerate(self._measures.measures)
+        ]
+
+    def _measured(
+        self,
+        i: int,
+        measure: Measure,
+        events: Events,
+        course: Course,
+        weights: dict[Distinct | None, Totals],
+        totals: dict[Distinct | None, Around],
+    ) -> Around:
+        if isinstance(measure, Numbers):
+            if i in self._exact:
+                return self._exact[i].fold(events, weights[measure.distinct], course)
+            whole, own = totals[measure.distinct], self._layout.places[i]
+            return Around(whole.before[:, own], whole.after[:, own])
+        fold = self._members[i]
+        if isinstance(fold, ExtremeFold):
+            return fold.fold(events, course)
+        if isinstance(fold, BagFold) and isinstance(measure, Bag):
+            return fold.fold(events, course, partial(self._define, measure.call))
+        return Around(None, None)
+
+    def _changes(self, course: Course, around: list[Around]) -> Delta:
+        """Rows of the groups: as each is from each change on, and as it was before.
+
+        An entry that changes nothing is left out, so no row ends as it begins again.
+        """
+        rows, first = around[0], course.first
+        if self._plan.keys:
+            there = np.r_[rows.after[:, 0], rows.before[:, 0]] > 0
+        else:
+            there = np.r_[np.ones(len(course), np.bool_), np.full(len(rows.before), self._shown)]
+        # Entries, and behind them what groups were before their first one.
+        values = self._values(around)
+        earlier = course.previous.copy()
+        earlier[first] = np.arange(len(course), len(there))
+        entries = np.arange(len(course))
+        same = (there[entries] == there[earlier]) & (
+            ~there[entries] | same_rows(values, entries, earlier)
+        )
+        changed = np.flatnonzero(~same)
+        linked = link_changes(course.previous, ~same, len(changed))
+        ends = np.full(len(changed), FOREVER)
+        ends[linked[linked >= 0]] = course.time[changed[linked >= 0]]
+        now = np.flatnonzero(there[changed])
+        undone = np.flatnonzero((linked < 0) & there[earlier[changed]])
+        at = changed[np.r_[now, undone]]
+        return Delta(
+            (
+                *self._groups.keys(course.slot[at]),
+                *taken(values, np.r_[changed[now], earlier[changed[undone]]]),
+            ),
+            course.time[at],
+            np.r_[ends[now], np.full(len(undone), FOREVER)],
+            np.r_[np.ones(len(now), np.int64), np.full(len(undone), -1)],
+        )
+
+    def _values(self, around: list[Around]) -> Columns:
+        """The aggregates after each entry, then before the first of each group."""
+        found = dict(zip(self._measures.measures, around, strict=True))
+        values = []
+        for shown in self._measures.shown:
+            needed = [found[measure] for measure in shown.measures]
+            after = shown.values(*(measure.after for measure in needed))
+            before = shown.values(*(measure.before for measure in needed))
+            values.append(joined([after, before]))
+        return tuple(values)

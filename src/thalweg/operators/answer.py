@@ -12,7 +12,7 @@ from thalweg.answers import Change
 from thalweg.operators.base import Moment
 from thalweg.operators.calendar import Calendar, Events, all_events
 from thalweg.operators.counts import CountedRows
-from thalweg.operators.delta import Delta, Times, nothing
+from thalweg.operators.delta import FOREVER, Delta, Times, nothing
 from thalweg.types import Schema
 from thalweg.vector.column import Columns, joined, rows_of, taken
 
@@ -91,6 +91,25 @@ class RelationAnswerRun:
         else:
             self.records = Records(steps.columns, steps.time, steps.after - steps.before)
         return inputs[0]
+
+
+class NetAnswerRun:
+    """The changes of a relation that are net as they come."""
+
+    STATE: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, schema: Schema) -> None:
+        self.records = no_records(schema)
+
+    def step(self, inputs: tuple[Delta, ...], moment: Moment) -> Delta:
+        (delta,) = inputs
+        ending = np.flatnonzero(delta.end < FOREVER)
+        self.records = Records(
+            taken(delta.columns, np.r_[np.arange(len(delta)), ending]),
+            np.r_[delta.start, delta.end[ending]],
+            np.r_[delta.weight, -delta.weight[ending]],
+        )
+        return delta
 
 
 class StreamAnswerRun:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import numpy as np
+
 from thalweg.operators.base import Moment
 from thalweg.operators.counts import Combine, CountedRows, as_relation, as_stream
-from thalweg.operators.delta import Delta
+from thalweg.operators.delta import FOREVER, Delta, Times
 from thalweg.types import Schema
-from thalweg.vector.column import with_plain_zeros
+from thalweg.vector.column import Index, taken, with_plain_zeros
 
 
 class CountedRun:
@@ -48,6 +50,30 @@ class StreamOperatorRun:
         self._rows.add(0, inputs[0])
         steps = self._rows.steps(moment.frontier, lambda count: count)
         return as_stream(steps, self._schema, self._entering)
+
+
+class NetStreamRun:
+    """ISTREAM and DSTREAM of a relation whose changes are net as they come."""
+
+    STATE: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, schema: Schema, entering: bool) -> None:
+        self._entering = entering
+
+    def step(self, inputs: tuple[Delta, ...], moment: Moment) -> Delta:
+        (delta,) = inputs
+        if self._entering:
+            return _elements(delta, np.flatnonzero(delta.weight > 0), delta.start)
+        # What leaves has an end, or is taken back.
+        ending = np.flatnonzero((delta.weight > 0) & (delta.end < FOREVER))
+        undone = np.flatnonzero(delta.weight < 0)
+        times = np.where(delta.weight < 0, delta.start, delta.end)
+        return _elements(delta, np.r_[ending, undone], times)
+
+
+def _elements(delta: Delta, rows: Index, times: Times) -> Delta:
+    own = times[rows]
+    return Delta(taken(delta.columns, rows), own, own, np.ones(len(rows), np.int64))
 
 
 class EnteringRun:

@@ -3,24 +3,24 @@
 DISTINCT, the set operations, semi-joins and anti-joins, and the stream operators
 are one computation: keep, for every row, how often it is in each input, and at
 each instant at which a count changes compute how often it is in the output. The
-events of a row are worked through in the order of time, up to the instant that
-all inputs have promised; several at one instant count together, so that what
-enters and leaves at once leaves no trace.
+events of all rows are worked through in the order of time, up to the instant that
+all inputs have promised; several of a row at one instant count together, so that
+what enters and leaves at once leaves no trace.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from thalweg.kernels.slots import SlotTable, grown
-from thalweg.operators.calendar import Calendar, Events
+from thalweg.kernels.growing import grown
+from thalweg.kernels.timeline import add_counts, count_events, course_of, link_changes
+from thalweg.operators.agenda import Agenda
 from thalweg.operators.delta import FOREVER, Delta, Times, nothing
-from thalweg.operators.identity import Identity
+from thalweg.operators.keys import KeyTable
 from thalweg.types import Schema
 from thalweg.vector.column import Columns, taken
 
@@ -30,15 +30,15 @@ Combine = Callable[..., npt.NDArray[np.int64]]
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Counts of rows over time: one entry per row and instant at which it may change.
+    """Changes of output counts in the order of time: of a row at an instant.
 
-    `slot` and `time` ascend together. `before` and `after` are the output counts
-    around the instant.
+    `previous` is the change before of the same row, or -1; `before` and `after` are
+    the counts around the instant.
     """
 
     columns: Columns
-    slot: Times
     time: Times
+    previous: Times
     before: Times
     after: Times
 
@@ -47,99 +47,87 @@ class CountedRows:
     """The counts of every row in each input, up to the instant reached."""
 
     def __init__(self, schema: Schema, inputs: int, by_form: bool = False) -> None:
-        self.schema = schema
-        self._inputs = inputs
-        self._identity = Identity(tuple(field.type for field in schema), by_form)
-        self._slots = SlotTable(self._identity.width)
-        self._counts = np.zeros((self._slots.capacity, inputs), np.int64)
-        # How many events of a slot are still to come.
-        self._waiting = np.zeros(self._slots.capacity, np.int64)
-        self._calendar = Calendar()
+        self._keys = KeyTable(tuple(field.type for field in schema), by_form)
+        self._counts = np.zeros((self._keys.capacity, inputs), np.int64)
+        # How many events of a slot are still to come, and room for `course_of`.
+        self._waiting = np.zeros(self._keys.capacity, np.int64)
+        self._last = np.full(self._keys.capacity, -1, np.int32)
+        self._agenda = Agenda(4)
 
     def add(self, which: int, delta: Delta) -> None:
         """Changes of one input."""
         if not len(delta):
             return
-        slots = self._slots.assign(self._identity.words(delta.columns, len(delta)))
-        if self._slots.capacity > len(self._counts):
-            self._counts = grown(self._counts, self._slots.capacity)
-            self._waiting = grown(self._waiting, self._slots.capacity)
-        inputs = np.full(len(delta), which, np.int64)
+        slots = self._keys.assign(delta.columns, len(delta))
+        self._make_room()
+        entering = np.empty((len(delta), 4), np.int64)
+        entering[:, 0] = delta.start
+        entering[:, 1] = slots
+        entering[:, 2] = delta.weight
+        entering[:, 3] = which
         ending = np.flatnonzero(delta.end < FOREVER)
-        for times, weights, rows in (
-            (delta.start, delta.weight, np.arange(len(delta))),
-            (delta.end, -delta.weight, ending),
-        ):
-            np.add.at(self._waiting, slots[rows], 1)
-            self._calendar.add(
-                Events(
-                    times[rows],
-                    (slots[rows], weights[rows], inputs[rows]),
-                    taken(delta.columns, rows),
-                )
-            )
+        leaving = entering.take(ending, axis=0)
+        leaving[:, 0] = delta.end[ending]
+        leaving[:, 2] *= -1
+        for events in (entering, leaving):
+            count_events(self._waiting, events, 1)
+            self._agenda.add(events)
+
+    def _make_room(self) -> None:
+        known = len(self._counts)
+        if self._keys.capacity > known:
+            self._counts = grown(self._counts, self._keys.capacity)
+            self._waiting = grown(self._waiting, self._keys.capacity)
+            self._last = grown(self._last, self._keys.capacity, -1)
 
     def steps(self, before: int, combine: Combine) -> Steps | None:
         """Work through all instants before the given one."""
-        events = self._calendar.due(before)
+        events = self._agenda.due(before)
         if events is None:
             return None
-        slot, weight, which = events.numbers
-        order = np.lexsort((events.time, slot))
-        slot, weight, which, time = slot[order], weight[order], which[order], events.time[order]
-        new_slot = np.r_[True, slot[1:] != slot[:-1]]
-        last = np.r_[new_slot[1:] | (time[1:] != time[:-1]), True]
-        added = np.zeros((len(slot), self._inputs), np.int64)
-        added[np.arange(len(slot)), which] = weight
-        counts = self._counts[slot] + _running(added, new_slot)
-        at = np.flatnonzero(last)
-        after = combine(*counts[at].T)
-        first = np.r_[True, slot[at][1:] != slot[at][:-1]]
-        earlier = combine(*self._counts[slot[at]].T)
-        before_each = np.where(first, earlier, np.r_[0, after[:-1]])
-        ends = np.flatnonzero(np.r_[new_slot[1:], True])
-        self._counts[slot[ends]] = counts[ends]
-        np.subtract.at(self._waiting, slot, 1)
-        self._release(slot[ends])
-        return Steps(taken(events.columns, order[at]), slot[at], time[at], before_each, after)
+        course = course_of(events, self._last)
+        first = course.first
+        was = combine(*self._counts.take(course.slot[first], axis=0).T)
+        now = np.empty((len(course), self._counts.shape[1]), np.int64)
+        add_counts(events, course.entry, self._counts, now)
+        after = combine(*now.T)
+        earlier = after[course.previous]
+        earlier[first] = was
+        changed = after != earlier
+        rows = np.flatnonzero(changed)
+        steps = Steps(
+            self._keys.take(course.slot[rows]),
+            course.time[rows],
+            link_changes(course.previous, changed, len(rows)),
+            earlier[rows],
+            after[rows],
+        )
+        count_events(self._waiting, events, -1)
+        self._release(course.slot[first])
+        return steps
 
     def _release(self, slots: Times) -> None:
-        idle = (self._waiting[slots] == 0) & (self._counts[slots] == 0).all(axis=1)
+        idle = (self._waiting[slots] == 0) & (self._counts.take(slots, axis=0) == 0).all(axis=1)
         if idle.any():
-            self._slots.release(slots[idle])
-
-    def next_time(self) -> int | None:
-        return self._calendar.next_time()
-
-
-def _running(added: npt.NDArray[np.int64], new_slot: npt.NDArray[np.bool_]) -> Any:
-    """Sums from the first entry of each slot on."""
-    total = np.cumsum(added, axis=0)
-    starts = np.flatnonzero(new_slot)
-    base = np.zeros((len(starts), added.shape[1]), np.int64)
-    base[1:] = total[starts[1:] - 1]
-    return total - base[np.cumsum(new_slot) - 1]
+            self._keys.release(slots[idle])
 
 
 def as_relation(steps: Steps | None, schema: Schema) -> Delta:
     """The output as rows with their stretches of time."""
     if steps is None:
         return nothing(schema)
-    changed = np.flatnonzero(steps.after != steps.before)
-    slot, time = steps.slot[changed], steps.time[changed]
-    before, after = steps.before[changed], steps.after[changed]
-    last = np.r_[slot[1:] != slot[:-1], True]
-    first = np.r_[True, last[:-1]]
-    ends = np.where(last, FOREVER, np.r_[time[1:], 0])
-    there = np.flatnonzero(after)
-    # What was there before the first entry of a slot was said to stay forever.
-    undone = np.flatnonzero(first & (before != 0))
+    ends = np.full(len(steps.time), FOREVER)
+    later = np.flatnonzero(steps.previous >= 0)
+    ends[steps.previous[later]] = steps.time[later]
+    there = np.flatnonzero(steps.after)
+    # What was there before the first change of a row was said to stay forever.
+    undone = np.flatnonzero((steps.previous < 0) & (steps.before != 0))
     index = np.r_[there, undone]
     return Delta(
-        taken(steps.columns, changed[index]),
-        time[index],
+        taken(steps.columns, index),
+        steps.time[index],
         np.r_[ends[there], np.full(len(undone), FOREVER)],
-        np.r_[after[there], -before[undone]],
+        np.r_[steps.after[there], -steps.before[undone]],
     )
 
 

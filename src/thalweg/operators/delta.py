@@ -111,6 +111,14 @@ def combined(parts: Sequence[Delta], schema: Schema) -> Delta:
     )
 
 
+def one_by_one(elements: Delta) -> Delta:
+    """Equal elements of one instant as several."""
+    if (elements.weight == 1).all():
+        return elements
+    repeated = elements.take(np.repeat(np.arange(len(elements)), elements.weight))
+    return replace(repeated, weight=np.ones(len(repeated), np.int64))
+
+
 def later(times: Times, ticks: int | Times) -> Times:
     """Instants moved by a number of ticks, FOREVER where that is beyond time."""
     moved = times + ticks

@@ -11,10 +11,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from thalweg.kernels.slots import SlotTable
+from thalweg.kernels.growing import grown
+from thalweg.kernels.queues import push_rows
 from thalweg.operators.base import Moment
-from thalweg.operators.delta import FOREVER, Delta, Times, combined, later, nothing
-from thalweg.operators.identity import Identity
+from thalweg.operators.calendar import Calendar, Events
+from thalweg.operators.delta import FOREVER, Delta, Times, later, nothing
+from thalweg.operators.keys import KeyTable
+from thalweg.operators.row_store import RowStore
 from thalweg.plan.nodes import (
     PartitionWindow,
     RangeWindow,
@@ -24,6 +27,7 @@ from thalweg.plan.nodes import (
     Window,
 )
 from thalweg.types import Schema
+from thalweg.vector.column import Columns, Index, joined, taken
 
 
 class TimeWindowRun:
@@ -60,62 +64,88 @@ def _next_multiple(time: Times, step: int) -> Times:
 
 
 class RowsWindowRun:
-    """[ROWS n] and [PARTITION BY … ROWS n]."""
+    """[ROWS n] and [PARTITION BY … ROWS n].
 
-    STATE: ClassVar[tuple[str, ...]] = ("_identity", "_slots", "_waiting", "_inside")
+    Rows inside are kept in a queue per partition. A new row comes after all of them in
+    the order of time and position, because the stream has promised so.
+    """
+
+    STATE: ClassVar[tuple[str, ...]] = (
+        "_waiting",
+        "_partitions",
+        "_ends",
+        "_sizes",
+        "_store",
+        "_following",
+        "_arrivals",
+        "_arrived",
+    )
 
     def __init__(self, window: RowsWindow | PartitionWindow, schema: Schema) -> None:
         self._rows = window.rows
         self._keys = window.keys if isinstance(window, PartitionWindow) else ()
-        self._identity = Identity(tuple(schema[i].type for i in self._keys))
-        self._slots = SlotTable(self._identity.width)
         self._schema = schema
-        self._waiting = nothing(schema)
-        self._inside = nothing(schema)
+        self._waiting = Calendar()
+        self._partitions = KeyTable(tuple(schema[i].type for i in self._keys))
+        # Of each partition: its first and its last row, and how many it has.
+        self._ends = np.zeros((self._partitions.capacity, 2), np.int64)
+        self._sizes = np.zeros(self._partitions.capacity, np.int64)
+        # Of each row: the next one of its partition, and its place among all arrivals.
+        self._store = RowStore(tuple(field.type for field in schema))
+        self._following = np.zeros(self._store.capacity, np.int64)
+        self._arrivals = np.zeros(self._store.capacity, np.int64)
+        self._arrived = 0
 
     def step(self, inputs: tuple[Delta, ...], moment: Moment) -> Delta:
-        waiting = combined([self._waiting, *inputs], self._schema)
-        ready = waiting.start < moment.frontier
-        self._waiting = waiting.where(~ready)
-        new = waiting.where(ready)
-        if not len(new):
+        for part in inputs:
+            if len(part):
+                assert part.position is not None, "rows are counted in the order of their source"
+                numbers = (part.weight, part.position)
+                self._waiting.add(Events(part.start, numbers, part.columns))
+        ready = self._waiting.due(moment.frontier)
+        if ready is None:
             return nothing(self._schema)
-        new = _one_by_one(new)
-        both = combined([self._inside, new], self._schema)
-        is_new = np.r_[np.zeros(len(self._inside), np.bool_), np.ones(len(new), np.bool_)]
-        assert both.position is not None, "rows are counted in the order of their source"
-        keys = tuple(both.columns[i] for i in self._keys)
-        slots = self._slots.assign(self._identity.words(keys, len(both)))
-        order = np.lexsort((both.position, both.start, slots))
-        both, is_new, slots = both.take(order), is_new[order], slots[order]
-        leaves = np.full(len(both), FOREVER)
-        n = self._rows
-        if n < len(both):
-            pushed = slots[n:] == slots[:-n]
-            leaves[:-n] = np.where(pushed, both.start[n:], FOREVER)
-        self._inside = both.where(leaves == FOREVER)
-        entered = np.flatnonzero(is_new & (both.start < leaves))
-        left = np.flatnonzero(~is_new & (leaves < FOREVER))
-        index = np.r_[entered, left]
-        changes = both.take(index)
-        forever = np.full(len(left), FOREVER)
+        weight, position = ready.numbers
+        order = np.lexsort((position, ready.time))
+        order = np.repeat(order, weight[order])
+        return self._pushed(taken(ready.columns, order), ready.time[order])
+
+    def _pushed(self, columns: Columns, time: Times) -> Delta:
+        """The changes that follow from rows, in their order."""
+        numbers, pushed = self._push(columns, len(time))
+        pushing = np.flatnonzero(pushed >= 0)
+        out = pushed[pushing]
+        place = self._arrivals[out] - self._arrived
+        new = place >= 0
+        leaves = np.full(len(time), FOREVER)
+        leaves[place[new]] = time[pushing[new]]
+        left, left_at = out[~new], time[pushing[~new]]
+        gone = self._store.take(left)
+        stays = leaves == FOREVER
+        self._store.drop(left)
+        self._store.put(numbers[stays], columns, np.flatnonzero(stays))
+        self._store.give_back(numbers[~stays])
+        self._arrived += len(time)
+        entered = np.flatnonzero(time < leaves)
+        ones, forever = np.ones(len(entered), np.int64), np.full(len(left), FOREVER)
         return Delta(
-            changes.columns,
-            np.r_[both.start[entered], leaves[left]],
+            tuple(joined([c.take(entered), g]) for c, g in zip(columns, gone, strict=True)),
+            np.r_[time[entered], left_at],
             np.r_[leaves[entered], forever],
-            np.r_[np.ones(len(entered), np.int64), np.full(len(left), -1)],
+            np.r_[ones, np.full(len(left), -1)],
         )
 
-
-def _one_by_one(elements: Delta) -> Delta:
-    """Equal elements of one instant as several."""
-    if (elements.weight == 1).all():
-        return elements
-    repeated = elements.take(np.repeat(np.arange(len(elements)), elements.weight))
-    return Delta(
-        repeated.columns,
-        repeated.start,
-        repeated.end,
-        np.ones(len(repeated), np.int64),
-        repeated.position,
-    )
+    def _push(self, columns: Columns, length: int) -> tuple[Index, Index]:
+        """The numbers of new rows, and of the row that each pushes out, or -1."""
+        slots = self._partitions.assign(tuple(columns[i] for i in self._keys), length)
+        if self._partitions.capacity > len(self._sizes):
+            self._ends = grown(self._ends, self._partitions.capacity)
+            self._sizes = grown(self._sizes, self._partitions.capacity)
+        numbers = self._store.reserve(length)
+        if self._store.capacity > len(self._following):
+            self._following = grown(self._following, self._store.capacity)
+            self._arrivals = grown(self._arrivals, self._store.capacity)
+        self._arrivals[numbers] = np.arange(self._arrived, self._arrived + length)
+        pushed = np.empty(length, np.int64)
+        push_rows(slots, numbers, self._rows, self._ends, self._sizes, self._following, pushed)
+        return numbers, pushed

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from thalweg.catalog import Stream
-from thalweg.operators.aggregate_sums import sum_columns
+from thalweg.operators.aggregate_calls import part_types, parts_add_up
 from thalweg.optimize.entering import istream_to_entering
 from thalweg.optimize.merge_scans import merge_scans
 from thalweg.plan.expressions import (
@@ -209,9 +209,8 @@ class Placer:
     def _aggregate(self, plan: Aggregate, keys: Keys) -> Plan | None:
         if not all(key < len(plan.keys) for key in keys):
             return None
-        sums = sum_columns(plan)
-        if sums is not None and adds_up(plan.input):
-            return self._in_parts(plan, plan.input, sums, keys)
+        if adds_up(plan.input) and parts_add_up(plan):
+            return self._in_parts(plan, plan.input, keys)
         below = plain_columns([plan.keys[key] for key in keys])
         if below is not None:
             made = len(self.exchanges)
@@ -219,13 +218,11 @@ class Placer:
             if spread is not None:
                 return replace(plan, input=spread)
             self._undo(made)
-        if sums is None:
-            return None
         anyhow = self._anyhow(plan.input)
-        return None if anyhow is None else self._in_parts(plan, anyhow, sums, keys)
+        return None if anyhow is None else self._in_parts(plan, anyhow, keys)
 
-    def _in_parts(self, plan: Aggregate, source: Plan, sums: int, keys: Keys | None) -> Plan:
-        part = PartialAggregate(source, plan, sums)
+    def _in_parts(self, plan: Aggregate, source: Plan, keys: Keys | None) -> Plan:
+        part = PartialAggregate(source, plan, part_types(plan))
         return FinalAggregate(self._exchanged(part, keys), plan)
 
     # One shard
@@ -238,14 +235,12 @@ class Placer:
             return self._exchanged(plan, None)
         if isinstance(plan, RowsWindow | PartitionWindow) and is_linear(plan.input):
             return plan.with_inputs((self._exchanged(plan.input, None),))
-        if isinstance(plan, Aggregate):
-            sums = sum_columns(plan)
-            if sums is not None and not is_fixed(plan.input):
-                if adds_up(plan.input):
-                    return self._in_parts(plan, plan.input, sums, None)
-                anyhow = self._anyhow(plan.input)
-                if anyhow is not None:
-                    return self._in_parts(plan, anyhow, sums, None)
+        if isinstance(plan, Aggregate) and not is_fixed(plan.input):
+            if adds_up(plan.input) and parts_add_up(plan):
+                return self._in_parts(plan, plan.input, None)
+            anyhow = self._anyhow(plan.input)
+            if anyhow is not None:
+                return self._in_parts(plan, anyhow, None)
         if isinstance(plan, QueryScan):
             return replace(plan, plan=self.one(plan.plan))
         if isinstance(plan, RowsWindow | PartitionWindow):

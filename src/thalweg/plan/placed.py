@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from thalweg.plan.expressions import Expression
+from thalweg.plan.expressions import Column, Expression
 from thalweg.plan.nodes import (
     Aggregate,
     Filter,
@@ -28,7 +28,7 @@ from thalweg.plan.nodes import (
     StreamScan,
     subplans,
 )
-from thalweg.types import BIGINT, Field, Schema
+from thalweg.types import Field, Schema, Type
 
 
 @dataclass(frozen=True)
@@ -64,18 +64,19 @@ class Entering(StreamOperator):
 
 @dataclass(frozen=True)
 class PartialAggregate(OneInput):
-    """Rows of one batch added up by group and stretch of time: keys, then sums.
+    """Rows as parts of groups: keys, then what the aggregates need to know.
 
-    Sums of parts are sums of the whole, so parts may come from anywhere.
+    Where rows of one batch share a group and a stretch of time, and what is needed adds
+    up, they are one part. The whole is the sum of its parts wherever they come from.
     """
 
     aggregate: Aggregate
-    sums: int
+    parts: tuple[Type, ...]
 
     @cached_property
     def schema(self) -> Schema:
         keys = self.aggregate.schema[: len(self.aggregate.keys)]
-        return (*keys, *(Field(f"sum {i}", BIGINT) for i in range(self.sums)))
+        return (*keys, *(Field(f"part {i}", type_) for i, type_ in enumerate(self.parts)))
 
 
 @dataclass(frozen=True)
@@ -187,6 +188,21 @@ def is_local(plan: Plan) -> bool:
 def is_fixed(plan: Plan) -> bool:
     """Whether the relation is the same at all times: every shard has it whole."""
     return not any(node.is_stream or isinstance(node, QueryScan | Received) for node in plan.walk())
+
+
+def shows_groups(plan: Plan) -> bool:
+    """Whether the rows are those of groups, in full: no two that are there at once are equal,
+    and none leaves as it enters."""
+    match plan:
+        case Aggregate() | FinalAggregate():
+            return True
+        case Filter(input=source):
+            return is_local(plan) and shows_groups(source)
+        case Project(input=source, outputs=outputs):
+            shown = {output.index for output in outputs if isinstance(output, Column)}
+            whole = shown == set(range(len(source.schema)))
+            return whole and is_local(plan) and shows_groups(source)
+    return False
 
 
 def adds_up(plan: Plan) -> bool:
