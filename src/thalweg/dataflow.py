@@ -287,11 +287,10 @@ class Dataflow:
             case Filter(schema=schema):
                 return self._filter(plan, frozenset(range(len(schema))), self._node)
             case Project(input=Filter() as filtered, outputs=outputs) if is_local(filtered):
-                needed = frozenset[int]().union(*map(columns_used, outputs))
-                return self._project(self._filter(filtered, needed, self._node), outputs)
+                index = self._filter(filtered, _needed(outputs), self._node)
+                return self._project(index, outputs)
             case Project(input=JoinGraph() as graph, outputs=outputs) if is_local(graph):
-                needed = frozenset[int]().union(*map(columns_used, outputs))
-                return self._project(self._graph(graph, needed), outputs)
+                return self._project(self._graph(graph, _needed(outputs)), outputs)
             case Project(input=source, outputs=outputs):
                 return self._project(self._node(source), outputs)
             case RowsWindow() | PartitionWindow():
@@ -340,6 +339,9 @@ class Dataflow:
         match plan:
             case Filter(schema=schema) if is_local(plan):
                 index = self._filter(plan, frozenset(range(len(schema))), self._ordered)
+            case Project(input=Filter() as filtered, outputs=outputs) if is_local(filtered):
+                index = self._filter(filtered, _needed(outputs), self._ordered)
+                index = self._project(index, outputs)
             case Project(input=source, outputs=outputs):
                 index = self._project(self._ordered(source), outputs)
             case QueryScan(plan=inner, scale=scale):
@@ -459,6 +461,10 @@ class Dataflow:
         if isinstance(plan, StreamScan):
             return self._ranks.get(plan.name, 0)
         return plan.origins[0][2] if isinstance(plan, Received) else None
+
+
+def _needed(outputs: tuple[Expression, ...]) -> frozenset[int]:
+    return frozenset[int]().union(*map(columns_used, outputs))
 
 
 def _moment(
