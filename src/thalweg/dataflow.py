@@ -302,11 +302,10 @@ class Dataflow:
             case Filter(schema=schema):
                 return self._filter(plan, frozenset(range(len(schema))), self._node)
             case Project(input=Filter() as filtered, outputs=outputs) if is_local(filtered):
-                needed = frozenset[int]().union(*map(columns_used, outputs))
-                return self._project(self._filter(filtered, needed, self._node), outputs)
+                index = self._filter(filtered, _needed(outputs), self._node)
+                return self._project(index, outputs)
             case Project(input=JoinGraph() as graph, outputs=outputs) if is_local(graph):
-                needed = frozenset[int]().union(*map(columns_used, outputs))
-                return self._project(self._graph(graph, needed), outputs)
+                return self._project(self._graph(graph, _needed(outputs)), outputs)
             case Project(input=source, outputs=outputs):
                 return self._project(self._node(source), outputs)
             case RowsWindow() | PartitionWindow():
@@ -348,6 +347,9 @@ class Dataflow:
         match plan:
             case Filter(schema=schema) if is_local(plan):
                 index = self._filter(plan, frozenset(range(len(schema))), self._ordered)
+            case Project(input=Filter() as filtered, outputs=outputs) if is_local(filtered):
+                index = self._filter(filtered, _needed(outputs), self._ordered)
+                index = self._project(index, outputs)
             case Project(input=source, outputs=outputs):
                 index = self._project(self._ordered(source), outputs)
             case QueryScan(plan=inner, scale=scale):
@@ -506,6 +508,10 @@ def _place(node: Node, purposes: set[Purpose]) -> str:
     queries = ", ".join(sorted(p for p in purposes if isinstance(p, str)))
     what = type(node.operator).__name__
     return f"in {what} over {streams or 'no stream'}" + (f" for {queries}" if queries else "")
+
+
+def _needed(outputs: tuple[Expression, ...]) -> frozenset[int]:
+    return frozenset[int]().union(*map(columns_used, outputs))
 
 
 def _moment(

@@ -28,6 +28,7 @@ def test_every_step_is_recorded(plan: Plan) -> None:
         "split_conjunctions",
         "push_filter_below_time_window",
         "drop_unused_columns",
+        "merge_projections",
     ]
     assert result.steps[0].before is plan
     assert result.steps[-1].after is result.plan

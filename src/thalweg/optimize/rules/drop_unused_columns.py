@@ -1,5 +1,8 @@
 """Read and carry only the columns that something above needs.
 
+What a filter on a stream reads and nobody else does ends there: the rows that
+pass are copied without it.
+
 Sound because no operator looks at a column it does not name, except those that
 compare whole rows (DISTINCT, set operations other than UNION ALL, LIMIT with its
 ties, ISTREAM and its kin): these need all of theirs. A column with a subquery is
@@ -74,7 +77,7 @@ def _prune(plan: Plan, needed: Needed) -> Pruned:
                 _identity(plan),
             )
         case Filter():
-            return _prune_filter(plan, needed)
+            return _narrowed(_prune_filter(plan, needed), needed)
         case Project():
             return _prune_project(plan, needed)
         case PartitionWindow(keys=keys):
@@ -114,16 +117,39 @@ def _prune_scan(plan: StreamScan | TableScan, needed: Needed) -> Pruned:
 
 
 def _prune_filter(plan: Filter, needed: Needed) -> Pruned:
-    source, positions = _prune(plan.input, needed | columns_used(plan.predicate))
+    source, positions = _prune_below(plan.input, needed | columns_used(plan.predicate))
     if source is plan.input:
         return plan, positions
     return Filter(source, _moved(plan.predicate, positions)), positions
 
 
+def _prune_below(plan: Plan, needed: Needed) -> Pruned:
+    """The input of a filter or a projection, which takes from a filter what it needs."""
+    if not isinstance(plan, Filter):
+        return _prune(plan, needed)
+    plan = in_subqueries(drop_unused_columns, plan)
+    assert isinstance(plan, Filter), "pruned subqueries leave a filter a filter"
+    return _prune_filter(plan, needed)
+
+
+def _narrowed(pruned: Pruned, needed: Needed) -> Pruned:
+    plan, positions = pruned
+    if not plan.is_stream or len(needed) == len(plan.schema):
+        return pruned
+    kept = sorted(needed)
+    fields = [plan.schema[positions[i]] for i in kept]
+    outputs = tuple(
+        Column(index=positions[i], name=f.name, type=f.type)
+        for i, f in zip(kept, fields, strict=True)
+    )
+    narrow = Project(plan, outputs, tuple(f.name for f in fields))
+    return narrow, {old: new for new, old in enumerate(kept)}
+
+
 def _prune_project(plan: Project, needed: Needed) -> Pruned:
     kept = [k for k, output in enumerate(plan.outputs) if k in needed or has_subquery(output)]
     below = frozenset(i for k in kept for i in columns_used(plan.outputs[k]))
-    source, positions = _prune(plan.input, below)
+    source, positions = _prune_below(plan.input, below)
     if source is plan.input and len(kept) == len(plan.outputs):
         return plan, _identity(plan)
     outputs = tuple(_moved(plan.outputs[k], positions) for k in kept)
