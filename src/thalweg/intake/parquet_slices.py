@@ -1,32 +1,23 @@
-"""Parquet files in slices, column by column.
-
-Rows that do not fit are found by comparing whole columns with limits, late ones by
-comparing each time with the running maximum. A late row is below the maximum, so it
-does not raise it, and the maximum is that of all rows that fit. Only the rows that
-do not enter are ever looked at one by one, by the same code that judges rows of text.
-"""
+"""Parquet files in slices, column by column."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 
 from thalweg.catalog import Stream
-from thalweg.intake.accept import Accepting
-from thalweg.intake.file_columns import ConvertColumn, column_converter, outside
-from thalweg.intake.lateness import late_of
+from thalweg.intake.file_columns import ConvertColumn, column_converter
+from thalweg.intake.judge import Judge, Judged, SomeColumns, either
 from thalweg.intake.parquet_footers import Footer, footer_of
-from thalweg.intake.slices import Cursor, Slice, files_at
-from thalweg.operators.delta import Delta, Times, combined
+from thalweg.intake.slices import Cursor, Slice, files_at, together
 from thalweg.sources import Accepted, ReadRequest, Reject
 from thalweg.sources.parquet import ParquetRows
-from thalweg.units import LAST_INSTANT, Unit
-from thalweg.vector.column import Index, Mask, Vector, empty
+from thalweg.units import Unit
+from thalweg.vector.column import Index, Mask, Vector
 
 # How many rows are decoded at once, whatever the slices. (m) A slice of one large
 # piece is not copied: 19-23 M rows/s of three columns on one core, against 14-16 M
@@ -34,9 +25,6 @@ from thalweg.vector.column import Index, Mask, Vector, empty
 _FEWEST_AT_ONCE, _MOST_AT_ONCE = 1 << 16, 1 << 20
 # Pieces with fewer rows are put together: a slice costs some 0.2 ms whatever it holds.
 _WORTH_A_SLICE = 1 << 14
-
-# Some of a stream's columns, by their places.
-_Columns = dict[int, Vector]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,28 +75,15 @@ class _Stretch:
     largest: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Judged:
-    """The rows of a piece that enter, and those that do not."""
-
-    columns: _Columns
-    time: Times
-    position: Times
-    late: list[Accepted]
-    rejects: list[Reject]
-
-
 class ParquetSlices:
     """`columns` are those that are wanted. Others are decoded only where they judge rows."""
 
     def __init__(
         self, request: ReadRequest, stream: Stream, finest: Unit, columns: frozenset[int]
     ) -> None:
-        assert stream.time_column is not None, f"{stream.name} gets its times beside the columns"
-        self._request, self._stream, self._finest = request, stream, finest
+        self._request, self._stream = request, stream
         self._columns = columns
-        self._time_column = stream.time_column
-        self._last_time = LAST_INSTANT // Accepting(stream, finest).ticks
+        self._judge = Judge(stream, request.required, finest)
         self._footers: dict[Path, Footer] = {}
         self._at: Cursor | None = None
         self._pieces: Iterator[_Piece] = iter(())
@@ -130,23 +105,26 @@ class ParquetSlices:
     def _read(self, cursor: Cursor, rows: int, enough: int) -> Slice:
         self._go_to(cursor, rows)
         self._at = None  # until all is well: an iterator that failed is of no use
-        parts: list[_Judged] = []
+        parts: list[Judged] = []
         reached, at_end = cursor, False
         while not at_end and reached.seen - cursor.seen < min(rows, enough):
             piece = self._next(rows - (reached.seen - cursor.seen))
             if piece is None:
                 at_end = True
                 continue
-            part, largest = self._judge(piece, reached.seen, reached.largest)
+            columns, unfit = self._columns_of(piece)
+            seen, largest = reached.seen, reached.largest
+            part = self._judge.judge(columns, self._columns, unfit, seen, largest, piece.rows)
             parts.append(part)
-            last_row = piece.first + len(piece.batch) - 1
+            rows_read = len(piece.batch)
+            last_row = piece.first + rows_read - 1
             reached = _behind(
-                reached, piece.index, piece.file.path, last_row, len(piece.batch), largest
+                reached, piece.index, piece.file.path, last_row, rows_read, part.largest
             )
         if not at_end:
             self._at = reached
         return Slice(
-            self._delta(parts),
+            together([part.rows for part in parts], self._stream.columns),
             [row for part in parts for row in part.late],
             [row for part in parts for row in part.rejects],
             reached,
@@ -213,7 +191,8 @@ class ParquetSlices:
     def _footer_of(self, file: ParquetRows) -> Footer:
         known = self._footers.get(file.path)
         if known is None:
-            known = footer_of(file, self._request, self._time_column, self._last_time)
+            judge = self._judge
+            known = footer_of(file, self._request, judge.time_column, judge.last_time)
             self._footers[file.path] = known
         return known
 
@@ -226,11 +205,8 @@ class ParquetSlices:
             at_once = min(left, _MOST_AT_ONCE)
             for first, batch in file.batches(stretch.before, at_once, stretch.footer.judging):
                 piece = _Piece(stretch.index, file, judging, first, batch.slice(0, left))
-                _, times, unfit = self._times(piece)
-                if unfit is not None:
-                    times = times[~unfit]
-                if len(times):
-                    highest = int(times.max())
+                highest = self._judge.largest(*self._columns_of(piece))
+                if highest is not None:
                     largest = highest if largest is None else max(largest, highest)
                 left -= len(piece.batch)
                 if not left:
@@ -289,69 +265,14 @@ class ParquetSlices:
             return piece.head(most)
         return piece
 
-    def _judge(self, piece: _Piece, seen: int, largest: int | None) -> tuple[_Judged, int | None]:
-        columns, times, unfit = self._times(piece)
-        position = np.arange(seen + 1, seen + 1 + len(times), dtype=np.int64)
-        which = None if unfit is None else np.flatnonzero(~unfit)
-        if which is not None:
-            columns, times, position = _taken(columns, times, position, which)
-        late, largest = late_of(times, largest, self._stream.slack)
-        late_rows = None
-        if late is not None:
-            late_rows = np.flatnonzero(late)
-            late_rows = late_rows if which is None else which[late_rows]
-            columns, times, position = _taken(columns, times, position, np.flatnonzero(~late))
-        judged = _Judged(
-            columns, times, position, _late(piece, late_rows), self._rejects(piece, unfit)
-        )
-        return judged, largest
-
-    def _times(self, piece: _Piece) -> tuple[_Columns, Times, Mask | None]:
-        """The columns, the event times, and the rows that have something where it must not be."""
+    def _columns_of(self, piece: _Piece) -> tuple[SomeColumns, Mask | None]:
+        """The columns of a piece, and the rows that do not fit."""
         columns: dict[int, Vector] = {}
-        unfit: Mask | None = None
-        times = np.empty(0, np.int64)
+        wrong: Mask | None = None
         for at, (i, convert) in enumerate(piece.converts.items()):
-            column, wrong = convert(piece.batch.column(at))
-            if i in self._columns:
-                columns[i] = column
-            unfit = _either(unfit, wrong)
-            if (i in self._request.required or i == self._time_column) and column.has_nulls:
-                unfit = _either(unfit, ~column.present())
-            if i == self._time_column:
-                times = np.asarray(column.data).astype(np.int64, copy=False)
-        unfit = _either(unfit, outside(times, -self._last_time, self._last_time))
-        return columns, times, unfit
-
-    def _rejects(self, piece: _Piece, unfit: Mask | None) -> list[Reject]:
-        if unfit is None:
-            return []
-        state = Accepting(self._stream, self._finest)
-        for row in piece.rows(np.flatnonzero(unfit)):
-            state.judge(row)
-        assert not state.arrivals, "a row whose columns do not fit is rejected"
-        assert not state.late, "a row whose columns do not fit is rejected"
-        return state.rejects
-
-    def _delta(self, parts: Sequence[_Judged]) -> Delta:
-        some = [part for part in parts if len(part.time)]
-        schema = self._stream.columns
-        if not some:
-            none = np.empty(0, np.int64)
-            return Delta(tuple(empty(field.type) for field in schema), none, none, none, none)
-        return combined([self._rows(part) for part in some], schema)
-
-    def _rows(self, part: _Judged) -> Delta:
-        return Delta(
-            tuple(
-                part.columns[i] if i in self._columns else empty(field.type)
-                for i, field in enumerate(self._stream.columns)
-            ),
-            part.time,
-            part.time,
-            np.ones(len(part.time), np.int64),
-            part.position,
-        )
+            columns[i], unfit = convert(piece.batch.column(at))
+            wrong = either(wrong, unfit)
+        return columns, self._judge.unfit(columns, wrong)
 
 
 def _behind(
@@ -380,23 +301,3 @@ def _some(batch: pa.RecordBatch, rows: Index) -> pa.RecordBatch:
         return batch.take(pa.array(rows))
     except pa.ArrowNotImplementedError:  # views of texts cannot be taken
         return pa.concat_batches([batch.slice(row, 1) for row in rows.tolist()])
-
-
-def _late(piece: _Piece, which: Index | None) -> list[Accepted]:
-    if which is None:
-        return []
-    late = [row for row in piece.rows(which) if isinstance(row, Accepted)]
-    assert len(late) == len(which), "a row whose columns fit is not rejected"
-    return late
-
-
-def _either(one: Mask | None, other: Mask | None) -> Mask | None:
-    if one is None or other is None:
-        return one if other is None else other
-    return one | other
-
-
-def _taken(
-    columns: _Columns, times: Times, position: Times, rows: Index
-) -> tuple[_Columns, Times, Times]:
-    return {i: column.take(rows) for i, column in columns.items()}, times[rows], position[rows]

@@ -8,12 +8,13 @@ all of it or another one went on from a cursor.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Protocol
 
 from thalweg.catalog import Stream
 from thalweg.intake.accept import Accepting
+from thalweg.intake.generator_slices import GeneratorSlices
 from thalweg.intake.parquet_slices import ParquetSlices
 from thalweg.intake.slices import Cursor, Slice, as_delta, files_at
 from thalweg.sources import SOURCES, Accepted, Mark, ReadRequest, Reject
@@ -41,6 +42,12 @@ class _CutSlices(_Slices, Protocol):
     def slices(self, cursor: Cursor, rows: int) -> Iterator[Slice]: ...
 
 
+_CUT_SLICES: dict[str, Callable[[ReadRequest, Stream, Unit, frozenset[int]], _CutSlices]] = {
+    "parquet": ParquetSlices,
+    "generator": GeneratorSlices,
+}
+
+
 class StreamReader:
     """Reads a stream's source, slice after slice.
 
@@ -60,9 +67,10 @@ class StreamReader:
         assert stream.time_column is not None, f"{stream.name} gets its times beside the columns"
         self._slices: _Slices
         self._cut_slices: _CutSlices | None = None
-        if request.connector.name == "parquet":
+        cut = _CUT_SLICES.get(request.connector.name)
+        if cut is not None:
             wanted = frozenset(range(len(stream.columns))) if columns is None else columns
-            self._slices = self._cut_slices = ParquetSlices(request, stream, finest, wanted)
+            self._slices = self._cut_slices = cut(request, stream, finest, wanted)
         else:
             self._slices = _RowSlices(request, stream, finest)
 

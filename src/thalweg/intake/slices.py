@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from thalweg.intake.accept import Arrival
-from thalweg.operators.delta import Delta
+from thalweg.operators.delta import Delta, combined
 from thalweg.sources import Accepted, Mark, ReadRequest, Reject, files_of
 from thalweg.types import Schema
 from thalweg.vector.column import from_values
@@ -93,6 +93,12 @@ def files_at(request: ReadRequest, cursor: Cursor) -> list[Path]:
             hint="files that were read must stay, and new ones must follow them by name",
         )
     return files
+
+
+def together(parts: Sequence[Delta], columns: Schema) -> Delta:
+    """Rows of one source as they follow each other."""
+    some = [part for part in parts if len(part)]
+    return combined(some, columns) if some else as_delta([], columns)
 
 
 def as_delta(arrivals: Sequence[Arrival], columns: Schema) -> Delta:

@@ -1,94 +1,41 @@
-"""Made-up streams, the same for the same seed: for demos, documentation and tests."""
+"""Made-up streams, the same for the same seed: for demos, documentation, tests and benchmarks."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
 
 from thalweg.connectors import OptionSpec
 from thalweg.errors import did_you_mean
 from thalweg.functions.cast import parse_timestamp
 from thalweg.functions.registry import Failure
 from thalweg.sources.base import Accepted, ReadRequest, Reject, not_null
-from thalweg.types import BIGINT, DOUBLE, INT, STRING, TIMESTAMP, Type
+from thalweg.sources.made.models import MODELS
+from thalweg.sources.made.network import LINKS
+from thalweg.sources.made.noise import Noise
+from thalweg.sources.made.rows import Choices, Column, Model
+from thalweg.sources.made.times import Times, bursts, drift
 
 OPTIONS = {
     "rows": OptionSpec(int, 1000, "how many rows to make"),
-    "rate": OptionSpec(float, 10.0, "rows per second of event time, on average"),
+    "rate": OptionSpec(float, 10.0, "rows per second of event time, outside of bursts"),
+    "burst": OptionSpec(float, 1.0, "how many times as many rows come in a burst"),
+    "burst_every": OptionSpec(float, 60.0, "seconds from one burst to the next"),
+    "burst_for": OptionSpec(float, 5.0, "seconds that a burst takes"),
+    "rate_drift": OptionSpec(float, 0.0, "how far the rate goes up and down, 0 to 0.95"),
+    "drift": OptionSpec(float, 0.0, "how far values change their distribution, 0 to 1"),
+    "drift_every": OptionSpec(float, 600.0, "seconds until a drift is back where it was"),
+    "link": OptionSpec(str, "C", "the link of a network: C, B or O"),
+    "delay": OptionSpec(float, 1.0, "most seconds that a packet takes from link to link"),
     "seed": OptionSpec(int, 1, "another seed gives another stream"),
     "start": OptionSpec(str, "2026-01-05 09:30:00", "the event time of the beginning, in UTC"),
 }
 
-Row = dict[str, Any]
-
-_SYMBOLS = ("ACME", "BOLT", "CRUX", "DUNE", "ECHO")
-
-
-def _first_prices(seed: int) -> dict[str, float]:
-    """Where prices start: the same for trades and quotes of one seed."""
-    rng = random.Random(f"prices of {seed}")
-    return {symbol: rng.uniform(20, 200) for symbol in _SYMBOLS}
-
-
-def _trades(rng: random.Random, seed: int) -> Iterator[Row]:
-    """Prices that wander, now and then a large trade."""
-    prices = _first_prices(seed)
-    while True:
-        symbol = rng.choice(_SYMBOLS)
-        prices[symbol] *= 1 + rng.gauss(0, 0.002)
-        volume = rng.choice((10, 20, 50, 100, 200)) * (50 if rng.random() < 0.03 else 1)
-        yield {"symbol": symbol, "price": round(prices[symbol], 2), "volume": volume}
-
-
-def _quotes(rng: random.Random, seed: int) -> Iterator[Row]:
-    """Bids and asks around prices that wander on their own."""
-    prices = _first_prices(seed)
-    while True:
-        symbol = rng.choice(_SYMBOLS)
-        prices[symbol] *= 1 + rng.gauss(0, 0.002)
-        spread = abs(rng.gauss(0, 0.02)) + 0.01
-        yield {
-            "symbol": symbol,
-            "bid": round(prices[symbol] - spread, 2),
-            "ask": round(prices[symbol] + spread, 2),
-        }
-
-
-def _readings(rng: random.Random, seed: int) -> Iterator[Row]:
-    """Sensors around a common temperature; one in a hundred readings is missing."""
-    offsets = {f"s{i:02d}": rng.gauss(0, 2) for i in range(8)}
-    room = 21.0
-    while True:
-        room += rng.gauss(0, 0.05)
-        sensor = rng.choice(list(offsets))
-        value = round(room + offsets[sensor] + rng.gauss(0, 0.1), 2)
-        yield {"sensor": sensor, "temperature": None if rng.random() < 0.01 else value}
-
-
-def _packets(rng: random.Random, seed: int) -> Iterator[Row]:
-    """Packets between a few hosts; some hosts talk much more than others."""
-    number = 0
-    while True:
-        number += 1
-        source = min(int(rng.expovariate(0.25)), 19)
-        yield {
-            "pid": number,
-            "src": f"10.0.0.{source}",
-            "dst": f"10.0.1.{rng.randrange(20)}",
-            "size": rng.choice((40, 60, 576, 1500)),
-        }
-
-
-MODELS: dict[str, tuple[Callable[[random.Random, int], Iterator[Row]], dict[str, Type]]] = {
-    "trades": (_trades, {"symbol": STRING, "price": DOUBLE, "volume": INT, "ts": TIMESTAMP}),
-    "quotes": (_quotes, {"symbol": STRING, "bid": DOUBLE, "ask": DOUBLE, "ts": TIMESTAMP}),
-    "readings": (_readings, {"sensor": STRING, "temperature": DOUBLE, "ts": TIMESTAMP}),
-    "packets": (
-        _packets,
-        {"pid": BIGINT, "src": STRING, "dst": STRING, "size": INT, "ts": TIMESTAMP},
-    ),
-}
+# How many rows are made at once where they are read one by one.
+_ROWS_AT_ONCE = 4096
 
 
 def check(request: ReadRequest) -> None:
@@ -99,39 +46,109 @@ def check(request: ReadRequest) -> None:
             detail="Generators are: " + ", ".join(f"'{name}'" for name in MODELS) + ".",
             hint=did_you_mean(model or "", MODELS),
         )
-    given = MODELS[model][1]
+    given = MODELS[model].columns
     for column in request.columns:
         if given.get(column.name.lower()) != column.type:
             listing = ", ".join(f"{name} {type_}" for name, type_ in given.items())
             raise request.error(
                 f"generator '{model}' has no column {column}", detail=f"It makes: {listing}."
             )
-    if request.connector.option("rate") <= 0 or request.connector.option("rows") < 0:
-        raise request.error("rate must be positive and rows not negative")
+    option = request.connector.option
+    wrong = {
+        "rows must not be negative": option("rows") < 0,
+        "rate must be between 1e-6 and 1e9": not 1e-6 <= option("rate") <= 1e9,
+        "burst must be positive": not 0 < option("burst") <= 1e6,
+        "burst_for must be between 0 and burst_every": not 0
+        < option("burst_for")
+        < option("burst_every")
+        <= 1e9,
+        "rate_drift must be between 0 and 0.95": not 0 <= option("rate_drift") <= 0.95,
+        "drift must be between 0 and 1": not 0 <= option("drift") <= 1,
+        "drift_every must be positive": not 0 < option("drift_every") <= 1e9,
+        "delay must be positive": not 0 < option("delay") <= 1e6,
+        "link must be 'C', 'B' or 'O'": option("link") not in LINKS,
+    }
+    for complaint, is_wrong in wrong.items():
+        if is_wrong:
+            raise request.error(f"option {complaint}")
     try:
-        parse_timestamp(request.connector.option("start"), "UTC")
+        parse_timestamp(option("start"), "UTC")
     except Failure as failure:
         raise request.error(f"option start of generator: {failure}") from None
 
 
 def read(request: ReadRequest) -> Iterator[Accepted | Reject]:
     check(request)
-    connector = request.connector
-    assert connector.location is not None, "check has seen the model"
-    seed = connector.option("seed")
-    rng = random.Random(f"{connector.location} {seed}")
-    time = parse_timestamp(connector.option("start"), "UTC")
-    names = [column.name.lower() for column in request.columns]
-    rows = MODELS[connector.location][0](rng, seed)
-    for number in range(1, connector.option("rows") + 1):
-        time += int(rng.expovariate(connector.option("rate")) * 1_000_000)
-        row = next(rows) | {"ts": time}
-        place = f"{connector.location}:{number}"
-        values = tuple(row[name] for name in names)
-        try:
-            for i, value in enumerate(values):
-                not_null(value, i, request.columns, request.required)
-        except Failure as failure:
-            yield Reject.of(place, str(failure), values)
-        else:
-            yield Accepted(values, place)
+    made = Generated(request)
+    for first in range(0, made.length, _ROWS_AT_ONCE):
+        yield from made.rows(range(first, min(first + _ROWS_AT_ONCE, made.length)))
+
+
+@dataclass(frozen=True)
+class Generated:
+    """The rows that a generator makes, from any one on; they are counted from 0."""
+
+    request: ReadRequest
+
+    @property
+    def length(self) -> int:
+        return int(self.request.connector.option("rows"))
+
+    def columns(self, first: int, count: int, which: Sequence[int]) -> list[Column]:
+        """Some of the declared columns of consecutive rows."""
+        numbers = np.arange(first, first + count, dtype=np.int64)
+        rows = self._model.rows(self._noise, self._choices, numbers, self.times.of(first, count))
+        return [getattr(rows, self.request.columns[i].name.lower()) for i in which]
+
+    def rows(self, numbers: Sequence[int]) -> Iterator[Accepted | Reject]:
+        """Some rows, one by one; their numbers grow."""
+        if not numbers:
+            return
+        request, first = self.request, numbers[0]
+        made = self.columns(first, numbers[-1] - first + 1, range(len(request.columns)))
+        cells = [column.values() for column in made]
+        for number in numbers:
+            values = tuple(column[number - first] for column in cells)
+            place = f"{request.connector.location}:{number + 1}"
+            try:
+                for i, value in enumerate(values):
+                    not_null(value, i, request.columns, request.required)
+            except Failure as failure:
+                yield Reject.of(place, str(failure), values)
+            else:
+                yield Accepted(values, place)
+
+    @cached_property
+    def times(self) -> Times:
+        option = self.request.connector.option
+        return Times(
+            self._noise,
+            parse_timestamp(option("start"), "UTC"),
+            self._model.rate(self._choices),
+            bursts(option("burst"), option("burst_every"), option("burst_for"))
+            if option("burst") != 1
+            else None,
+            drift(option("rate_drift"), option("drift_every")) if option("rate_drift") else None,
+        )
+
+    @cached_property
+    def _noise(self) -> Noise:
+        connector = self.request.connector
+        seed, link = connector.option("seed"), connector.option("link")
+        return Noise(f"{connector.location} {link} {seed}")
+
+    @cached_property
+    def _choices(self) -> Choices:
+        option = self.request.connector.option
+        return Choices(
+            option("seed"),
+            option("drift"),
+            option("drift_every"),
+            option("delay"),
+            option("rate"),
+            option("link"),
+        )
+
+    @property
+    def _model(self) -> Model:
+        return MODELS[self.request.connector.location or ""]
