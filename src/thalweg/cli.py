@@ -188,6 +188,7 @@ def demo(
 
 class BenchName(StrEnum):
     join3 = "join3"
+    agg = "agg"
 
 
 @app.command()

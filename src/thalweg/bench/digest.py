@@ -44,9 +44,14 @@ def digest(columns: Sequence[pa.Array | npt.NDArray[Any]]) -> Digest:
     return Digest(len(hashes), total, int(np.bitwise_xor.reduce(hashes)))
 
 
-def digest_of_files(paths: Iterable[Path], names: Sequence[str]) -> Digest:
-    """The digest of some columns of Parquet files. Records that leave a relation are refused:
-    what is compared are streams."""
+def digest_of_files(
+    paths: Iterable[Path], names: Sequence[str], until: int | None = None
+) -> Digest:
+    """The digest of some columns of Parquet files.
+
+    `until` is the last instant, in microseconds, of the column `time` that counts.
+    Records that leave a relation are refused: what is compared are streams.
+    """
     whole = Digest()
     for path in paths:
         with pq.ParquetFile(path) as file:
@@ -56,6 +61,9 @@ def digest_of_files(paths: Iterable[Path], names: Sequence[str]) -> Digest:
                 table = file.read_row_group(group, columns=read)
                 if signed and pc.any(pc.not_equal(table["sign"], "+")).as_py():
                     raise AssertionError(f"{path.name} has records that leave")
+                if until is not None:
+                    time = _as_numbers(table["time"].combine_chunks())
+                    table = table.filter(pc.less_equal(time, until))
                 whole += digest([table[name].combine_chunks() for name in names])
     return whole
 
@@ -67,12 +75,17 @@ def _words(column: pa.Array) -> Words:
         content = np.frombuffer(column.buffers()[2] or b"", np.uint8)
         hashes: Words = hash_bytes(content, offsets)
         return hashes
-    if pa.types.is_timestamp(column.type):
-        column = column.cast(pa.timestamp("us", column.type.tz)).cast(pa.int64())
-    numbers: npt.NDArray[Any] = column.to_numpy(zero_copy_only=False)
+    numbers: npt.NDArray[Any] = _as_numbers(column).to_numpy(zero_copy_only=False)
     if numbers.dtype.kind == "f":
         return (numbers.astype(np.float64) + 0.0).view(np.uint64)  # -0.0 is 0.0
     return numbers.astype(np.int64).view(np.uint64)
+
+
+def _as_numbers(column: pa.Array) -> pa.Array:
+    """Times as microseconds, numbers as they are."""
+    if not pa.types.is_timestamp(column.type):
+        return column
+    return column.cast(pa.timestamp("us", column.type.tz)).cast(pa.int64())
 
 
 def _scattered(words: Words) -> Words:

@@ -21,11 +21,13 @@ from thalweg.program import bind_script
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """A script over some rows, and what its queries must answer in these columns."""
+    """A script over some rows, and what its queries must answer in these columns, perhaps
+    up to a certain instant."""
 
     script: Path
     columns: tuple[str, ...]
     expected: Digest
+    until: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ def _run(spark: SparkSession, feed: Feed, out: Path, rows_per_batch: int) -> Run
     with watched(spark) as reports:
         report = run_on_spark(program, out, "parquet", spark=spark, rows_per_batch=rows_per_stream)
     files = sorted(out.rglob("*.parquet"))
-    answers = digest_of_files(files, feed.columns)
+    answers = digest_of_files(files, feed.columns, feed.until)
     began, committed = span(reports.batches)
     # A file that is written after the last batch belongs to the run.
     ended = max([committed, *(file.stat().st_ctime for file in files)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -46,3 +47,34 @@ def _sorted(dataset: Dataset, stream: str) -> list[Numbers]:
     order = np.argsort(pid)
     assert (np.diff(pid[order]) > 0).all(), "a packet is seen once at each place"
     return [column[order] for column in (pid, ts, size)]
+
+
+def last_instant(dataset: Dataset, stream: str) -> int:
+    [ts] = stream_columns(dataset, stream, ("ts",))
+    return int(ts.to_numpy()[-1])
+
+
+def windowed_sums(
+    dataset: Dataset, keys: int, span_us: int, slide_us: int, until_us: int
+) -> Digest:
+    """Sum, count and average by window and key, for windows that end by a certain instant.
+
+    A window is made of panes as long as its slide, and rows are in the order of time.
+    """
+    pid, ts, size = (c.to_numpy() for c in stream_columns(dataset, "S", ("pid", "ts", "size")))
+    key = pid % keys
+    first = int(ts[0]) // slide_us
+    edges = np.arange(first, until_us // slide_us + 1) * slide_us
+    cuts = np.searchsorted(ts, edges).tolist()
+    counts = np.zeros((span_us // slide_us, keys), np.int64)
+    totals = np.zeros_like(counts)
+    whole = Digest()
+    for pane, (begin, end) in enumerate(pairwise(cuts)):
+        own = key[begin:end]
+        counts[pane % len(counts)] = np.bincount(own, minlength=keys)
+        totals[pane % len(counts)] = np.bincount(own, size[begin:end], minlength=keys)
+        n, total = counts.sum(axis=0), totals.sum(axis=0)
+        there = np.flatnonzero(n)
+        time = np.full(len(there), edges[pane + 1])
+        whole += digest([time, there, total[there], n[there], total[there] / n[there]])
+    return whole

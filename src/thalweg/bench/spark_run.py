@@ -34,11 +34,13 @@ class StateStore(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SparkFeed:
-    """Some rows, and what a query over them must answer in these columns."""
+    """Some rows, and what a query over them must answer in these columns, perhaps up to a
+    certain instant."""
 
     dataset: Dataset
     columns: tuple[str, ...]
     expected: Digest
+    until: int | None = None
 
 
 # A query over the streams of a dataset, each by its name.
@@ -56,6 +58,7 @@ def spark_session(folder: Path, store: StateStore, counts_rows: bool = False) ->
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
         "spark.sql.session.timeZone": "UTC",
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         "spark.sql.shuffle.partitions": str(CORES),
         "spark.sql.streaming.checkpointFileManagerClass": (
             f"{_STREAMING}.checkpointing.FileSystemBasedCheckpointFileManager"
@@ -118,6 +121,6 @@ def _run(spark: SparkSession, job: SparkJob, feed: SparkFeed, scratch: Path) -> 
         running.awaitTermination()
     began, ended = span(reports.batches)
     run = Run(feed.dataset.rows, ended - began, reports.batches, summed(reports.batches))
-    answers = digest_of_files(sorted(out.glob("*.parquet")), feed.columns)
+    answers = digest_of_files(sorted(out.glob("*.parquet")), feed.columns, feed.until)
     shutil.rmtree(folder, ignore_errors=True)
     return checked(run, answers, feed.expected)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from thalweg.bench import join3
+from thalweg.bench import agg, join3
 from thalweg.bench.compare import Options
 from thalweg.bench.findings import Findings
 
-BENCHES: dict[str, Callable[[Options], Findings]] = {"join3": join3.bench}
+BENCHES: dict[str, Callable[[Options], Findings]] = {"join3": join3.bench, "agg": agg.bench}
