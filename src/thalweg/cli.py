@@ -8,6 +8,7 @@ import os
 import shlex
 import signal
 import sys
+import tempfile
 from collections.abc import Sequence
 from enum import StrEnum
 from importlib.metadata import version
@@ -239,6 +240,47 @@ def demo(
 ) -> None:
     """Show a few queries over made-up streams, and their answers as they change."""
     run_demo(_out, seconds)
+
+
+class BenchName(StrEnum):
+    join3 = "join3"
+    agg = "agg"
+
+
+@app.command()
+def bench(
+    name: Annotated[BenchName, typer.Argument(metavar="NAME", help="The benchmark.")],
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object as the last line.")
+    ] = False,
+    rows: Annotated[
+        int | None, typer.Option(min=100_000, help="Rows to feed; each has a number of its own.")
+    ] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="How often each system runs.")] = 3,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Few rows and one round: does it run, is it right?")
+    ] = False,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="DIR", help="Where the made-up streams are kept."),
+    ] = None,
+) -> None:
+    """Measure the engine against Spark's own streaming, and against bare kernels."""
+    # Here, because it loads Spark: the other commands answer at once.
+    from thalweg.bench.compare import Options
+    from thalweg.bench.suite import BENCHES
+
+    cache = data or Path(tempfile.gettempdir()) / "thalweg-bench"
+    with _errors.status("…") as status:
+        options = Options(
+            rows, 1 if quick else repeats, quick, cache, lambda text: status.update(Text(text))
+        )
+        findings = BENCHES[name.value](options)
+    _out.print(findings.text())
+    if as_json:
+        print(json.dumps(findings.to_json()))
+    if not findings.answers_equal:
+        raise typer.Exit(1)
 
 
 @app.command(name="test")

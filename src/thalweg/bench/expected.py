@@ -1,0 +1,80 @@
+"""Answers computed plainly, from all rows at once: what every system must say."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from thalweg.bench.data import Dataset
+from thalweg.bench.digest import Digest, digest
+
+Numbers = npt.NDArray[Any]
+
+
+def stream_columns(dataset: Dataset, stream: str, names: tuple[str, ...]) -> list[pa.Array]:
+    """Columns of a whole stream; times in microseconds from 1970."""
+    table = pa.concat_tables(
+        pq.read_table(path, columns=list(names)) for path in dataset.files(stream)
+    )
+    columns = []
+    for name in names:
+        column = table[name].combine_chunks()
+        columns.append(column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column)
+    return columns
+
+
+def joined_packets(dataset: Dataset, window_us: int) -> Digest:
+    """Packets seen at C and, within a window, at B and at O; a packet is seen once at each."""
+    pid, ts, size = _sorted(dataset, "C")
+    found = np.ones(len(pid), np.bool_)
+    others = []
+    for stream in ("B", "O"):
+        other_pid, other_ts, _ = _sorted(dataset, stream)
+        at = np.searchsorted(other_pid, pid).clip(max=len(other_pid) - 1)
+        later = other_ts[at] - ts
+        found &= (other_pid[at] == pid) & (later >= 0) & (later <= window_us)
+        others.append(other_ts[at])
+    return digest([column[found] for column in (pid, ts, *others, size)])
+
+
+def _sorted(dataset: Dataset, stream: str) -> list[Numbers]:
+    pid, ts, size = (c.to_numpy() for c in stream_columns(dataset, stream, ("pid", "ts", "size")))
+    order = np.argsort(pid)
+    assert (np.diff(pid[order]) > 0).all(), "a packet is seen once at each place"
+    return [column[order] for column in (pid, ts, size)]
+
+
+def last_instant(dataset: Dataset, stream: str) -> int:
+    [ts] = stream_columns(dataset, stream, ("ts",))
+    return int(ts.to_numpy()[-1])
+
+
+def windowed_sums(
+    dataset: Dataset, keys: int, span_us: int, slide_us: int, until_us: int
+) -> Digest:
+    """Sum, count and average by window and key, for windows that end by a certain instant.
+
+    A window is made of panes as long as its slide, and rows are in the order of time.
+    """
+    pid, ts, size = (c.to_numpy() for c in stream_columns(dataset, "S", ("pid", "ts", "size")))
+    key = pid % keys
+    first = int(ts[0]) // slide_us
+    edges = np.arange(first, until_us // slide_us + 1) * slide_us
+    cuts = np.searchsorted(ts, edges).tolist()
+    counts = np.zeros((span_us // slide_us, keys), np.int64)
+    totals = np.zeros_like(counts)
+    whole = Digest()
+    for pane, (begin, end) in enumerate(pairwise(cuts)):
+        own = key[begin:end]
+        counts[pane % len(counts)] = np.bincount(own, minlength=keys)
+        totals[pane % len(counts)] = np.bincount(own, size[begin:end], minlength=keys)
+        n, total = counts.sum(axis=0), totals.sum(axis=0)
+        there = np.flatnonzero(n)
+        time = np.full(len(there), edges[pane + 1])
+        whole += digest([time, there, total[there], n[there], total[there] / n[there]])
+    return whole
