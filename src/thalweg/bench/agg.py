@@ -34,6 +34,7 @@ CREATE STREAM S (pid BIGINT, ts TIMESTAMP, size INT) TIMESTAMP BY ts FROM parque
 CREATE QUERY sums AS
   SELECT RSTREAM(pid % {keys} AS k, sum(size) AS total, count(*) AS n, avg(size) AS mean)
   FROM S {window} GROUP BY pid % {keys};
+CREATE SINK written FROM sums INTO parquet('out/');
 """
 
 

@@ -13,12 +13,12 @@ from pyspark.sql import SparkSession
 
 from thalweg.bench.digest import Digest, digest_of_files
 from thalweg.bench.spark_batches import span, summed, watched
-from thalweg.bench.trial import CORES, Run, after_warm_ups, checked
+from thalweg.bench.trial import CORES, Batch, Run, after_warm_ups, checked
 from thalweg.cql.script import read_script
+from thalweg.job.run import Job as RunningJob
 from thalweg.job.script import run_on_spark
 from thalweg.job.session import session
 from thalweg.program import bind_script
-
 
 # The folder beside a script into which its sinks write.
 OUT = "out"
@@ -64,17 +64,24 @@ def _run(spark: SparkSession, feed: Feed, rows_per_batch: int) -> Run:
     shutil.rmtree(out, ignore_errors=True)
     program = bind_script(read_script(feed.script), (feed.script.parent,))
     spent: Counter[str] = Counter()
-    with watched(spark) as reports:
-        report = run_on_spark(
-            program,
-            spark=spark,
-            rows_per_batch=rows_per_batch,
-            follow=lambda done: spent.update(done.spent),
-        )
+    batches: list[Batch] = []
+
+    def attend(started: RunningJob) -> None:
+        with watched(started.session) as reports:
+            started.wait()
+        batches.extend(reports.batches)
+
+    report = run_on_spark(
+        program,
+        spark=spark,
+        rows_per_batch=rows_per_batch,
+        attend=attend,
+        follow=lambda done: spent.update(done.spent),
+    )
     answers = digest_of_files(sorted(out.rglob("*.parquet")), feed.columns, feed.until)
-    began, committed = span(reports.batches)
+    began, committed = span(batches)
     rows = sum(counts.accepted for counts in report.streams.values())
     tasks = {f"task: {what}": seconds for what, seconds in spent.items()}
-    run = Run(rows, committed - began, reports.batches, summed(reports.batches) | tasks)
+    run = Run(rows, committed - began, tuple(batches), summed(batches) | tasks)
     shutil.rmtree(out)
     return checked(run, answers, feed.expected)

@@ -39,6 +39,7 @@ CREATE QUERY seen AS
   SELECT ISTREAM(C.pid, C.ts AS c_ts, B.ts AS b_ts, O.ts AS o_ts, C.size)
   FROM C [RANGE 10 SECONDS], B [RANGE 10 SECONDS], O [RANGE 10 SECONDS]
   WHERE C.pid = B.pid AND C.pid = O.pid AND B.ts >= C.ts AND O.ts >= C.ts;
+CREATE SINK written FROM seen INTO parquet('out/');
 """
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -66,12 +66,12 @@ def _batch(report: dict[str, Any]) -> Batch:
     return Batch(began, parts.pop("triggerExecution"), parts)
 
 
-def span(batches: tuple[Batch, ...]) -> tuple[float, float]:
+def span(batches: Sequence[Batch]) -> tuple[float, float]:
     """When the first batch began and the last one was committed."""
     return batches[0].began, max(batch.began + batch.seconds for batch in batches)
 
 
-def summed(batches: tuple[Batch, ...]) -> dict[str, float]:
+def summed(batches: Sequence[Batch]) -> dict[str, float]:
     """The parts of all batches."""
     names = sorted({name for batch in batches for name in batch.parts})
     return {name: sum(batch.parts.get(name, 0.0) for batch in batches) for name in names}

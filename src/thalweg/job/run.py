@@ -59,7 +59,7 @@ class Job:
     """Runs in the background from `start` to `stop`, or until all input is answered."""
 
     def __init__(self, spark: SparkSession, work: Work, follow: Follow = lambda done: None) -> None:
-        self._spark = own_session(spark)
+        self.session = own_session(spark)
         self._work = work
         self._follow = follow
         self._outlet = Outlet(work)
@@ -74,10 +74,10 @@ class Job:
         self._work.save()
         let_run(self._work.root)
         self.entry = self._outlet.start()
-        self._spark.dataSource.register(ThalwegSource)
-        root, partitions = str(self._work.root), self._spark.sparkContext.defaultParallelism
+        self.session.dataSource.register(ThalwegSource)
+        root, partitions = str(self._work.root), self.session.sparkContext.defaultParallelism
         numbers = labels(self._work.root, self._work.shards, partitions)
-        source = self._spark.readStream.format("thalweg").options(
+        source = self.session.readStream.format("thalweg").options(
             root=root,
             labels=",".join(map(str, numbers)),
             cores=str(partitions),
@@ -108,7 +108,7 @@ class Job:
         if self._failure is not None:
             raise self._failure
         if failure is not None:
-            raise as_error(str(failure), log_of(self._spark))
+            raise as_error(str(failure), log_of(self.session))
         if self.is_finished:
             remove_working_state(self._work.root)
 
