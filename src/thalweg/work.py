@@ -30,6 +30,7 @@ from thalweg.vector.compiled.store import CodeStore, user_folder
 Values = tuple[Any, ...]
 
 _FILE = "work.pickle"
+_ROWS_AT_ONCE = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,9 @@ class PartSink:
 @dataclass(frozen=True)
 class Work:
     """A batch has about `rows_per_batch` rows of all streams together, read by up to
-    `parallel` tasks of each. `followed` are the queries whose records the outlet reads;
-    `keeps_answers`: it reads all of them once more at the end."""
+    `parallel` tasks of each; a shard takes in `rows_at_once` of them. `followed` are the
+    queries whose records the outlet reads; `keeps_answers`: it reads all of them once more
+    at the end."""
 
     root: Path
     placement: Placement
@@ -61,6 +63,7 @@ class Work:
     followed: frozenset[str] = frozenset()
     keeps_answers: bool = False
     parallel: int = 1
+    rows_at_once: int = _ROWS_AT_ONCE
 
     def save(self) -> None:
         self.root.mkdir(parents=True, exist_ok=True)

@@ -23,6 +23,7 @@ from thalweg.shard.manifest import (
     write_snapshot,
 )
 from thalweg.shard.parts import Parts
+from thalweg.shard.strides import one_step, strides
 from thalweg.shard.working import Working
 from thalweg.work import Work, tick_of
 
@@ -150,7 +151,14 @@ class Shard:
             }
         with clock.time("kernel"):
             promises: dict[Origin, int] = dict(given.promises.items())
-            stepped = self._dataflow.step(arrivals, promises, given.firsts)
+            stepped = one_step(
+                [
+                    self._dataflow.step(some, until, given.firsts)
+                    for some, until in strides(arrivals, promises, self._work.rows_at_once)
+                ],
+                self._work.placement.queries_of(self._number),
+                exchanges,
+            )
             self._parts.add(stepped.answers)
         return stepped
 
