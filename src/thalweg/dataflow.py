@@ -26,6 +26,7 @@ from thalweg.operators.counted import CountedRun, EnteringRun, NetStreamRun, Str
 from thalweg.operators.delta import BEFORE_TIME, FOREVER, Delta
 from thalweg.operators.join import JoinRun
 from thalweg.operators.leaves import ReceivedRun, StreamRun, TableRun
+from thalweg.operators.pane_aggregate import PaneAggregateRun
 from thalweg.operators.repeated import RstreamRun
 from thalweg.operators.stateless import BeginRun, FilterRun, ProjectRun, RescaleRun, UnionRun
 from thalweg.operators.stored import StoreRun, StoreView
@@ -456,10 +457,11 @@ class Dataflow:
 
         measures = measured(plan, self._failures)
         given = (plan, measures, define, always_there)
-        final = (
-            FinalAggregateRun(*given) if rstream is None else RepeatedAggregateRun(*given, rstream)
-        )
-        return self._add(final, (parts,))
+        if rstream is None:
+            return self._add(FinalAggregateRun(*given), (parts,))
+        if plan.keys and measures.are_whole:
+            return self._add(PaneAggregateRun(plan, measures, rstream), (parts,))
+        return self._add(RepeatedAggregateRun(*given, rstream), (parts,))
 
     def _counted(
         self, inputs: tuple[int, ...], combine: Any, schema: Schema, by_form: bool = False

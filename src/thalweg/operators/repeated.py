@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from thalweg.kernels.repeats import repeat_rows
+from thalweg.kernels.repeats import next_multiple, repeat_rows
 from thalweg.operators.base import Moment
 from thalweg.operators.counts import CountedRows
 from thalweg.operators.delta import BEFORE_TIME, FOREVER, Delta, Times, nothing
@@ -40,19 +40,38 @@ class Entries:
         return len(self.slot)
 
 
-class Repeater:
-    """Gives out what is there, up to the last change of the relation that is known.
+class Multiples:
+    """The instants at which the relation is evaluated: multiples of some steps, up to its
+    last change that is known.
 
     Without `lasting` every row leaves by itself, and nothing is there after that change.
     """
 
     def __init__(self, plan: SteppedRstream) -> None:
-        self._schema: Schema = plan.schema
-        self._steps = np.array(plan.steps, np.int64)
+        self.steps = np.array(plan.steps, np.int64)
         self._lasting = plan.lasting
+        self._done = BEFORE_TIME
+
+    def stretch(self, moment: Moment) -> tuple[int, int]:
+        """From where up to which instant the relation can be said now; never said again."""
+        end = min(moment.frontier, _last_change(self._lasting, moment.lasts) + 1)
+        if moment.begin is None or end <= self._done:
+            return self._done, self._done
+        first, self._done = max(self._done, moment.begin), end
+        return first, end
+
+    def next(self, time: int) -> int:
+        return next_multiple(self.steps, time)
+
+
+class Repeater:
+    """Gives out what is there at every multiple."""
+
+    def __init__(self, plan: SteppedRstream) -> None:
+        self._schema: Schema = plan.schema
+        self._multiples = Multiples(plan)
         empty = nothing(plan.schema)
         self._carried = Entries(empty.columns, *(np.empty(0, np.int64) for _ in range(4)))
-        self._done = BEFORE_TIME
 
     def step(self, entries: Entries | None, moment: Moment) -> Delta:
         """What there is to say before the frontier, all entries before it being known."""
@@ -63,11 +82,10 @@ class Repeater:
         return answer
 
     def _at_multiples(self, rows: Entries, moment: Moment) -> Delta:
-        end = min(moment.frontier, _last_change(self._lasting, moment.lasts) + 1)
-        if moment.begin is None or end <= self._done:
+        first, end = self._multiples.stretch(moment)
+        if first >= end:
             return nothing(self._schema)
-        first, self._done = max(self._done, moment.begin), end
-        given = (rows.time, rows.previous, rows.weight > 0, self._steps, first, end)
+        given = (rows.time, rows.previous, rows.weight > 0, self._multiples.steps, first, end)
         none = np.empty(0, np.int64)
         count = repeat_rows(*given, none, none)
         if not count:
