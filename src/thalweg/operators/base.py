@@ -16,13 +16,15 @@ class Moment:
     Everything before `frontier` is known of all inputs, before `frontiers[i]` of
     input i. `firsts` has the instants of the first rows of the source streams below,
     in their own units, and `begin` the first of them, in ours; each is there once it
-    is before the frontier, and thereby certain.
+    is before the frontier, and thereby certain. `lasts` has the last instants of the
+    rows of source streams so far, in their own units.
     """
 
     frontier: int
     frontiers: tuple[int, ...]
     firsts: Mapping[str, int]
     begin: int | None
+    lasts: Mapping[str, int]
 
 
 class Operator(Protocol):

@@ -37,6 +37,7 @@ def first_entry(work: Work) -> Entry:
         takes=work.takes(start, dict.fromkeys(work.streams, UNKNOWN)),
         promises=dict.fromkeys(work.streams, BEFORE_TIME),
         firsts={},
+        lasts={},
         reached={exchange.number: BEFORE_TIME for exchange in work.derived},
     )
 
@@ -44,7 +45,7 @@ def first_entry(work: Work) -> Entry:
 def next_entry(
     work: Work, entry: Entry, takes: list[Taken], results: list[ShardResult], flush: bool
 ) -> Entry:
-    promises, firsts = after_takes(entry, takes, work)
+    promises, firsts, lasts = after_takes(entry, takes, work)
     reached = {
         exchange.number: min(
             (r.reached[exchange.number] for r in results if exchange.number in r.reached),
@@ -82,6 +83,7 @@ def next_entry(
         takes=work.takes(going_on, paces),
         promises=promises,
         firsts=firsts,
+        lasts=lasts,
         reached=reached,
         pieces=pieces,
         draining=draining,

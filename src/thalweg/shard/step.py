@@ -66,9 +66,9 @@ class Shard:
         self, entry: Entry, takes: list[Taken], pieces: list[Piece], before: bytes | None
     ) -> ShardResult:
         manifest = FIRST if before is None else Manifest.from_bytes(before)
-        promises, firsts = moved(entry, takes, self._work)
+        promises, firsts, lasts = moved(entry, takes, self._work)
         own = (*pieces, *entry.pieces.get(self._number, ()))
-        given = Input(entry.batch, own, promises, firsts, entry.flush)
+        given = Input(entry.batch, own, promises, firsts, lasts, entry.flush)
         with self._working.held() as is_ours:
             return self._step(given, manifest, is_ours)
 
@@ -153,7 +153,7 @@ class Shard:
             promises: dict[Origin, int] = dict(given.promises.items())
             stepped = one_step(
                 [
-                    self._dataflow.step(some, until, given.firsts)
+                    self._dataflow.step(some, until, given.firsts, given.lasts)
                     for some, until in strides(arrivals, promises, self._work.rows_at_once)
                 ],
                 self._work.placement.queries_of(self._number),
@@ -174,9 +174,11 @@ class Shard:
         return pieces
 
 
-def moved(entry: Entry, takes: list[Taken], work: Work) -> tuple[dict[int, int], dict[str, int]]:
-    """Promises of all exchanges and first instants of streams, after what was taken."""
-    streams, firsts = after_takes(entry, takes, work)
+def moved(
+    entry: Entry, takes: list[Taken], work: Work
+) -> tuple[dict[int, int], dict[str, int], dict[str, int]]:
+    """Promises of all exchanges, first and last instants of streams, after what was taken."""
+    streams, firsts, lasts = after_takes(entry, takes, work)
 
     def promise(exchange: Exchange) -> int:
         if exchange.stream is None:
@@ -184,20 +186,22 @@ def moved(entry: Entry, takes: list[Taken], work: Work) -> tuple[dict[int, int],
         time = streams[exchange.stream]
         return time if time in (FOREVER, BEFORE_TIME) else time * tick_of(exchange)
 
-    return {exchange.number: promise(exchange) for exchange in work.placement.exchanges}, firsts
+    promises = {exchange.number: promise(exchange) for exchange in work.placement.exchanges}
+    return promises, firsts, lasts
 
 
 def after_takes(
     entry: Entry, takes: list[Taken], work: Work
-) -> tuple[dict[str, int], dict[str, int]]:
-    """Promises and first instants of streams."""
-    promises, firsts = dict(entry.promises), dict(entry.firsts)
+) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
+    """Promises, first and last instants of streams."""
+    promises, firsts, lasts = dict(entry.promises), dict(entry.firsts), dict(entry.lasts)
     for taken in takes:
         if taken.largest is not None:
             slack = work.streams[taken.stream].slack
+            lasts[taken.stream] = taken.largest
             promises[taken.stream] = max(promises[taken.stream], taken.largest - slack)
         if taken.first is not None:
             firsts[taken.stream] = min(taken.first, firsts.get(taken.stream, taken.first))
     if entry.draining:
         promises = dict.fromkeys(promises, FOREVER)
-    return promises, firsts
+    return promises, firsts, lasts
