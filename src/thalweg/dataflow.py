@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from thalweg.evaluate import Compiler, Failures, Note
-from thalweg.group_value import group_value
+from thalweg.group_value import bag_value
 from thalweg.operators.aggregate_calls import measured
 from thalweg.operators.aggregate_final import FinalAggregateRun
 from thalweg.operators.aggregate_partial import AddingAggregateRun, PartialAggregateRun
@@ -77,6 +77,7 @@ from thalweg.plan.placed import (
     shows_groups,
 )
 from thalweg.types import BOOLEAN, Schema
+from thalweg.vector.column import Columns, Index
 from thalweg.vector.compiled.store import CodeStore
 from thalweg.vector.evaluate import VectorCompiler
 
@@ -427,8 +428,8 @@ class Dataflow:
         return self._add(AddingAggregateRun(*given, None), (self._node(source),))
 
     def _whole(self, plan: Aggregate, parts: int, always_there: bool) -> int:
-        def define(call: AggregateCall, rows: list[Values]) -> Any:
-            return group_value(call, rows, self._scalar.load_python, self._failures)
+        def define(call: AggregateCall, rows: Columns, counts: Index) -> Any:
+            return bag_value(call, rows, counts, self._scalar.load_python, self._failures)
 
         measures = measured(plan, self._failures)
         final = FinalAggregateRun(plan, measures, define, always_there)

@@ -64,6 +64,7 @@ from thalweg.sinks import SINKS
 from thalweg.sources import SOURCES, ReadRequest
 from thalweg.types import TIMESTAMP, Field, Schema, is_integral
 from thalweg.units import Unit, unit_named
+from thalweg.vectorized import is_vectorized
 
 
 @dataclass(frozen=True, slots=True)
@@ -426,7 +427,13 @@ def _function(program: Program, statement: CreateFunction) -> Function:
             statement.name.span,
             hint="choose another name",
         )
-    load_python(statement.path, program.folders, statement.aggregate, statement.path_span)
+    code = load_python(statement.path, program.folders, statement.aggregate, statement.path_span)
+    if is_vectorized(code) and not statement.parameters:
+        raise QueryError(
+            f'"{statement.name}" takes whole columns, but has no parameters',
+            statement.name.span,
+            detail="Without a column it cannot know for how many rows it is asked.",
+        )
     return Function(
         statement.name.text,
         tuple(parameter.type for parameter in statement.parameters),

@@ -31,7 +31,7 @@ from thalweg.plan.nodes import Aggregate
 from thalweg.vector.column import Columns, Index, joined, taken
 
 # The value of an aggregate on the argument rows of a group.
-Define = Callable[[AggregateCall, list[tuple[Any, ...]]], Any]
+Define = Callable[[AggregateCall, Columns, Index], Any]
 
 
 class FinalAggregateRun:
