@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +31,9 @@ OPTIONS = {
     "drift_every": OptionSpec(float, 600.0, "seconds until a drift is back where it was"),
     "link": OptionSpec(str, "C", "the link of a network: C, B or O"),
     "delay": OptionSpec(float, 1.0, "most seconds that a packet takes from link to link"),
+    "delay_out": OptionSpec(float, None, "most seconds from B to O, if not the same"),
+    "loss": OptionSpec(float, 0.0, "share of packets that get lost on the way to a link"),
+    "stragglers": OptionSpec(float, 0.0, "share of packets that take up to 5 delays to B"),
     "seed": OptionSpec(int, 1, "another seed gives another stream"),
     "start": OptionSpec(str, "2026-01-05 09:30:00", "the event time of the beginning, in UTC"),
 }
@@ -66,6 +70,9 @@ def check(request: ReadRequest) -> None:
         "drift must be between 0 and 1": not 0 <= option("drift") <= 1,
         "drift_every must be positive": not 0 < option("drift_every") <= 1e9,
         "delay must be positive": not 0 < option("delay") <= 1e6,
+        "delay_out must be positive": not 0 < _delay_out(option) <= 1e6,
+        "loss must be between 0 and 1": not 0 <= option("loss") <= 1,
+        "stragglers must be between 0 and 1": not 0 <= option("stragglers") <= 1,
         "link must be 'C', 'B' or 'O'": option("link") not in LINKS,
     }
     for complaint, is_wrong in wrong.items():
@@ -75,6 +82,10 @@ def check(request: ReadRequest) -> None:
         parse_timestamp(option("start"), "UTC")
     except Failure as failure:
         raise request.error(f"option start of generator: {failure}") from None
+
+
+def _delay_out(option: Callable[[str], Any]) -> float:
+    return float(option("delay") if option("delay_out") is None else option("delay_out"))
 
 
 def read(request: ReadRequest) -> Iterator[Accepted | Reject]:
@@ -147,6 +158,9 @@ class Generated:
             option("delay"),
             option("rate"),
             option("link"),
+            _delay_out(option),
+            option("loss"),
+            option("stragglers"),
         )
 
     @property
