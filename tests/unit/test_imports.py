@@ -58,7 +58,8 @@ ALLOWED = {
     "work": {"catalog", "dataflow", "intake", "plan", "program", "sources", "vector"},
     "shard": {"clock", "control", "dataflow", "intake", "operators", "plan", "record_segments"}
     | {"segments", "sinks", "work"},
-    "outlet": {"answers", "control", "dataflow", "intake", "operators", "record_segments"}
+    "outlet": {"answers", "catalog", "clock", "control", "dataflow", "intake", "operators"}
+    | {"record_segments"}
     | {"segments", "shard", "sources", "work"},
     "local": {"answers", "catalog", "dataflow", "evaluate", "intake", "operators", "plan"}
     | {"reference", "vector"},
@@ -75,6 +76,7 @@ ALLOWED = {
         "operators",
         "progress",
         "catalog",
+        "clock",
         "control",
         "dataflow",
         "deliver",

@@ -93,6 +93,9 @@ class FinalAggregateRun:
             self._groups.release(slots, self._totals[0].totals[slots, 0] == 0)
         return changes
 
+    def next_time(self) -> int | None:
+        return self._groups.next_time()
+
     def _enter(self, delta: Delta) -> None:
         width = len(self._plan.keys)
         slots = self._groups.slots(delta.columns[:width], len(delta))
