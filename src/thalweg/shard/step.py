@@ -217,8 +217,6 @@ def after_takes(
             if by_clock is not None:
                 promises[name] = max(promises[name], by_clock)
     for name in promises:
-        if work.live and work.is_over(name, ended[name], cursors[name]):
+        if work.is_over(name, ended[name], cursors[name]):
             promises[name] = FOREVER
-    if entry.draining:
-        promises = dict.fromkeys(promises, FOREVER)
     return promises, firsts
