@@ -21,11 +21,6 @@ from thalweg.job.tasks import begins, take_batch
 SCHEMA = "label int, batch long, body binary"
 
 
-# Tasks that read, for each core: enough to even out streams of different sizes. Further
-# streams share tasks, each of which costs some milliseconds whatever it reads.
-_TASKS_PER_CORE = 4
-
-
 class Take(InputPartition):
     """The parts of streams that one task reads. A task tells every shard that the batch is
     on, also when it has nothing for it."""
@@ -51,7 +46,8 @@ class ThalwegReader(DataSourceStreamReader):
     def __init__(self, options: Any) -> None:
         self._root = options["root"]
         self._labels = [int(label) for label in options["labels"].split(",")]
-        self._tasks = _TASKS_PER_CORE * int(options["cores"])
+        # A task costs some milliseconds whatever it reads, so streams share them.
+        self._tasks = int(options["cores"])
 
     def initialOffset(self) -> dict[str, int]:
         return {"batch": 0}
