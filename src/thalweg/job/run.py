@@ -18,7 +18,13 @@ from thalweg.job.failures import as_error
 from thalweg.job.labels import labels
 from thalweg.job.session import log_of
 from thalweg.job.settings import own_session
-from thalweg.job.source import ThalwegSource, is_stopped, let_run, stop_after_batch
+from thalweg.job.source import (
+    ThalwegSource,
+    is_stopped,
+    let_run,
+    stop_after_batch,
+    stop_soon,
+)
 from thalweg.job.standing import answered_before
 from thalweg.job.stateful import OUTPUT, STATE, shard_function
 from thalweg.outlet.commit import Outlet
@@ -115,6 +121,7 @@ class Job:
     def stop(self) -> None:
         """Stop when the batch that is on is done; the next start goes on from there."""
         self._stopping = True
+        stop_soon(self._work.root)
 
     @property
     def is_finished(self) -> bool:
@@ -122,7 +129,8 @@ class Job:
 
     def _is_done(self) -> bool:
         """Whether no batch will follow."""
-        if self._stopping and not self.query.status["isTriggerActive"]:
+        idle = self._stopping and not self.query.status["isTriggerActive"]
+        if idle and not (self.entry is not None and self.entry.waits and self.entry.unwritten):
             stop_after_batch(self._work.root)
         return self.is_finished or is_stopped(self._work.root)
 
@@ -145,7 +153,7 @@ class Job:
         if flush:
             self._flushed = now
         entry = self._outlet.end_batch(rows[0]["batch"], takes, results, flush)
-        if self._stopping and self.entry is not None and self.entry.flush:
+        if self._stopping and not entry.unwritten:
             stop_after_batch(self._work.root)
         if self.entry is not None:
             self.answered = answered_before(self._work, self.entry, entry)

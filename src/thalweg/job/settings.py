@@ -26,6 +26,8 @@ JOB = {
     ),
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.minBatchesToRetain": "5",
+    # How often to look for something to do where there was nothing; a look takes some 2 ms.
+    "spark.sql.streaming.pollingDelay": "50ms",
 }
 
 # What can only be set before Spark starts, and what it costs to go without.
