@@ -34,6 +34,8 @@ CREATE QUERY alone AS SELECT b.k FROM Busy [RANGE 2 SECONDS] b
   LEFT ANTI JOIN Silent [RANGE 2 SECONDS] s ON b.k = s.k;
 CREATE QUERY windows AS SELECT k, count(*) AS n FROM Busy [TUMBLE 4 SECONDS] GROUP BY k;
 CREATE QUERY total AS SELECT count(*) AS n FROM alone;
+CREATE QUERY above AS SELECT b.k FROM Busy [RANGE 2 SECONDS] b
+  WHERE b.k > (SELECT min(s.k) FROM Silent [RANGE 2 SECONDS] s WHERE s.k <> b.k);
 CREATE QUERY last_two AS SELECT k FROM Busy [ROWS 2];
 """
 START = 1000
