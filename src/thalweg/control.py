@@ -26,7 +26,7 @@ class Entry:
     """Where everything stands before a batch.
 
     By stream: the cursor of its source, whether that is at its end, how many rows of
-    it each task of the batch reads, the promise and the first instant. By exchange
+    it each task of the batch reads, the promise and the first and last instants. By exchange
     between shards: how far it has come, and by shard the pieces that wait. `draining`:
     all input is read, and every promise goes to the end of time; `finished`: nothing is
     left to do. `flush`: shards are to write the records that wait to become a file.
@@ -46,6 +46,7 @@ class Entry:
     takes: dict[str, list[int]]
     promises: dict[str, int]
     firsts: dict[str, int]
+    lasts: dict[str, int]
     reached: dict[int, int]
     pieces: dict[int, list[Piece]] = field(default_factory=dict)
     draining: bool = False

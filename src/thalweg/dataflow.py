@@ -18,7 +18,7 @@ import numpy as np
 from thalweg.evaluate import Compiler, Failures, Note
 from thalweg.group_value import bag_value, begun_state, merged_value
 from thalweg.operators.aggregate_calls import measured
-from thalweg.operators.aggregate_final import FinalAggregateRun
+from thalweg.operators.aggregate_final import FinalAggregateRun, RepeatedAggregateRun
 from thalweg.operators.aggregate_partial import AddingAggregateRun, PartialAggregateRun
 from thalweg.operators.answer import NetAnswerRun, Records, RelationAnswerRun, StreamAnswerRun
 from thalweg.operators.base import Moment, Operator, next_time, restore, snapshot
@@ -28,6 +28,8 @@ from thalweg.operators.delta import BEFORE_TIME, FOREVER, Delta
 from thalweg.operators.join import JoinRun
 from thalweg.operators.leaves import ReceivedRun, StreamRun, TableRun
 from thalweg.operators.measures import Bag, States
+from thalweg.operators.pane_aggregate import PaneAggregateRun
+from thalweg.operators.repeated import RstreamRun
 from thalweg.operators.stateless import BeginRun, FilterRun, ProjectRun, RescaleRun, UnionRun
 from thalweg.operators.stored import StoreRun, StoreView
 from thalweg.operators.top import TopRun
@@ -72,6 +74,7 @@ from thalweg.plan.placed import (
     FinalAggregate,
     PartialAggregate,
     Received,
+    SteppedRstream,
     adds_up,
     is_fixed,
     is_local,
@@ -162,8 +165,10 @@ class Dataflow:
         arrivals: Mapping[Origin, Delta],
         promises: Mapping[Origin, int],
         firsts: Mapping[str, int],
+        lasts: Mapping[str, int],
     ) -> Stepped:
-        """Rows that came, how far each origin is promised, and the first instants of streams.
+        """Rows that came, how far each origin is promised, and the first and last instants of
+        the rows of streams.
 
         All are in the units of their streams and fragments.
         """
@@ -179,7 +184,7 @@ class Dataflow:
             reached = _reached(node, promises, frontiers)
             frontier = min(reached, default=FOREVER)
             frontiers.append(frontier)
-            moment = _moment(node, frontier, tuple(reached), firsts)
+            moment = _moment(node, frontier, tuple(reached), firsts, lasts)
             try:
                 outputs.append(node.operator.step(inputs, moment))
             except Exception as error:
@@ -347,6 +352,8 @@ class Dataflow:
                 return self._set_operation(plan)
             case Top(input=source):
                 return self._add(TopRun(plan), (self._node(source),))
+            case SteppedRstream(input=source):
+                return self._rstream(plan, source)
             case Entering(input=source):
                 return self._add(EnteringRun(), (self._from_begin(source),))
             case StreamOperator(input=source):
@@ -422,16 +429,26 @@ class Dataflow:
         assert isinstance(operator, StoreRun), "a store is what was made under this name"
         return StoreView(operator, columns, span)
 
+    def _rstream(self, plan: SteppedRstream, source: Plan) -> int:
+        match source:
+            case Aggregate() if is_local(source):
+                return self._aggregate(source, source.input, plan)
+            case FinalAggregate(input=parts, aggregate=whole):
+                return self._whole(whole, self._node(parts), False, plan)
+        return self._add(RstreamRun(plan), (self._node(source),))
+
     def _constant(self, rows: list[Values], schema: Schema) -> int:
         return self._leaf(TableRun(rows, schema), None, 1, ())
 
     def _project(self, index: int, outputs: tuple[Expression, ...]) -> int:
         return self._add(ProjectRun(outputs, self._compiler), (index,))
 
-    def _aggregate(self, plan: Aggregate, source: Plan) -> int:
+    def _aggregate(
+        self, plan: Aggregate, source: Plan, rstream: SteppedRstream | None = None
+    ) -> int:
         measures = measured(plan, self._failures)
         part = PartialAggregate(source, plan, measures.types)
-        return self._whole(plan, self._node(part), always_there=is_fixed(source))
+        return self._whole(plan, self._node(part), is_fixed(source), rstream)
 
     def _parts(self, plan: PartialAggregate) -> int:
         whole, source = plan.aggregate, plan.input
@@ -445,14 +462,26 @@ class Dataflow:
             return self._add(adding, (self._node(source.input),))
         return self._add(AddingAggregateRun(*given, None), (self._node(source),))
 
-    def _whole(self, plan: Aggregate, parts: int, always_there: bool) -> int:
+    def _whole(
+        self,
+        plan: Aggregate,
+        parts: int,
+        always_there: bool,
+        rstream: SteppedRstream | None = None,
+    ) -> int:
+        """GROUP BY of parts, or its RSTREAM."""
+
         def define(measure: Bag | States, rows: Columns, counts: Index) -> Any:
             value = merged_value if isinstance(measure, States) else bag_value
             return value(measure.call, rows, counts, self._scalar.load_python, self._failures)
 
         measures = measured(plan, self._failures)
-        final = FinalAggregateRun(plan, measures, define, always_there)
-        return self._add(final, (parts,))
+        given = (plan, measures, define, always_there)
+        if rstream is None:
+            return self._add(FinalAggregateRun(*given), (parts,))
+        if plan.keys and measures.are_whole:
+            return self._add(PaneAggregateRun(plan, measures, rstream), (parts,))
+        return self._add(RepeatedAggregateRun(*given, rstream), (parts,))
 
     def _counted(
         self, inputs: tuple[int, ...], combine: Any, schema: Schema, by_form: bool = False
@@ -535,7 +564,11 @@ def _needed(outputs: tuple[Expression, ...]) -> frozenset[int]:
 
 
 def _moment(
-    node: Node, frontier: int, reached: tuple[int, ...], firsts: Mapping[str, int]
+    node: Node,
+    frontier: int,
+    reached: tuple[int, ...],
+    firsts: Mapping[str, int],
+    lasts: Mapping[str, int],
 ) -> Moment:
     known, begins = {}, []
     for name, scale in node.sources:
@@ -543,7 +576,7 @@ def _moment(
         if first is not None and first * scale < frontier:
             known[name] = first
             begins.append(first * scale)
-    return Moment(frontier, reached, known, min(begins, default=None))
+    return Moment(frontier, reached, known, min(begins, default=None), lasts)
 
 
 def inner_graph(plan: Join) -> JoinGraph:

@@ -31,6 +31,7 @@ from thalweg.vector.compiled.store import CodeStore, user_folder
 Values = tuple[Any, ...]
 
 _FILE = "work.pickle"
+_ROWS_AT_ONCE = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,9 @@ class PartSink:
 @dataclass(frozen=True)
 class Work:
     """A batch has about `rows_per_batch` rows of all streams together, read by up to
-    `parallel` tasks of each. `followed` are the queries whose records the outlet reads;
-    `keeps_answers`: it reads all of them once more at the end. `begun` is when the job
-    began, in microseconds of the clock."""
+    `parallel` tasks of each; a shard takes in `rows_at_once` of them. `followed` are the
+    queries whose records the outlet reads; `keeps_answers`: it reads all of them once more
+    at the end. `begun` is when the job began, in microseconds of the clock."""
 
     root: Path
     placement: Placement
@@ -63,6 +64,7 @@ class Work:
     followed: frozenset[str] = frozenset()
     keeps_answers: bool = False
     parallel: int = 1
+    rows_at_once: int = _ROWS_AT_ONCE
     begun: int = 0
 
     def save(self) -> None:

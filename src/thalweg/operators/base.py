@@ -16,13 +16,15 @@ class Moment:
     Everything before `frontier` is known of all inputs, before `frontiers[i]` of
     input i. `firsts` has the instants of the first rows of the source streams below,
     in their own units, and `begin` the first of them, in ours; each is there once it
-    is before the frontier, and thereby certain.
+    is before the frontier, and thereby certain. `lasts` has the last instants of the
+    rows of source streams so far, in their own units.
     """
 
     frontier: int
     frontiers: tuple[int, ...]
     firsts: Mapping[str, int]
     begin: int | None
+    lasts: Mapping[str, int]
 
 
 class Operator(Protocol):
@@ -34,6 +36,11 @@ class Operator(Protocol):
     def step(self, inputs: tuple[Delta, ...], moment: Moment) -> Delta:
         """The changes that follow from those of the inputs and from the passing of time."""
         ...
+
+
+def earlier(*times: int | None) -> int | None:
+    """The first of some instants, of which any may be missing."""
+    return min((time for time in times if time is not None), default=None)
 
 
 def next_time(operator: Operator) -> int | None:

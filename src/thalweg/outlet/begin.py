@@ -68,5 +68,5 @@ def begun_entry(
 
 def _lets_out(work: Work, begun: Entry) -> bool:
     """Whether promises have come far enough for something, rows that are new aside."""
-    promises, _ = after_takes(begun, [], work)
+    promises, _, _ = after_takes(begun, [], work)
     return any(all(promises[name] > time for name, time in due.items()) for due in begun.due)

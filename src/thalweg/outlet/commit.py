@@ -45,6 +45,7 @@ def first_entry(work: Work, now: int) -> Entry:
         takes=work.takes(start, dict.fromkeys(start, UNKNOWN)),
         promises=dict.fromkeys(work.streams, BEFORE_TIME),
         firsts={},
+        lasts={},
         reached={exchange.number: BEFORE_TIME for exchange in work.derived},
     )
     return _begun(work, first, now, dict.fromkeys(start, UNKNOWN), False) if work.live else first
@@ -58,7 +59,7 @@ def next_entry(
     flush: bool,
     now: int,
 ) -> Entry:
-    promises, firsts = after_takes(entry, takes, work)
+    promises, firsts, lasts = after_takes(entry, takes, work)
     reached = {
         exchange.number: min(
             (r.reached[exchange.number] for r in results if exchange.number in r.reached),
@@ -98,6 +99,7 @@ def next_entry(
         takes={} if work.live else work.takes(going_on, paces),
         promises=promises,
         firsts=firsts,
+        lasts=lasts,
         reached=reached,
         pieces=pieces,
         draining=draining,

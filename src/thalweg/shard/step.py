@@ -24,6 +24,7 @@ from thalweg.shard.manifest import (
     write_snapshot,
 )
 from thalweg.shard.parts import Parts
+from thalweg.shard.strides import one_step, strides
 from thalweg.shard.working import Working
 from thalweg.work import Work, tick_of
 
@@ -69,9 +70,9 @@ class Shard:
         self, entry: Entry, takes: list[Taken], pieces: list[Piece], before: bytes | None
     ) -> ShardResult:
         manifest = FIRST if before is None else Manifest.from_bytes(before)
-        promises, firsts = moved(entry, takes, self._work)
+        promises, firsts, lasts = moved(entry, takes, self._work)
         own = (*pieces, *entry.pieces.get(self._number, ()))
-        given = Input(entry.batch, own, promises, firsts, entry.flush)
+        given = Input(entry.batch, own, promises, firsts, lasts, entry.flush)
         with self._working.held() as is_ours:
             return self._step(given, manifest, is_ours)
 
@@ -155,7 +156,15 @@ class Shard:
                 for number, some in parts.items()
             }
         with clock.time("kernel"):
-            stepped = self._dataflow.step(arrivals, _by_origin(given), given.firsts)
+            promises = _by_origin(given)
+            stepped = one_step(
+                [
+                    self._dataflow.step(some, until, given.firsts, given.lasts)
+                    for some, until in strides(arrivals, promises, self._work.rows_at_once)
+                ],
+                self._work.placement.queries_of(self._number),
+                exchanges,
+            )
             self._parts.add(stepped.answers)
         return stepped
 
@@ -175,9 +184,11 @@ def _by_origin(given: Input) -> dict[Origin, int]:
     return dict(given.promises.items())
 
 
-def moved(entry: Entry, takes: list[Taken], work: Work) -> tuple[dict[int, int], dict[str, int]]:
-    """Promises of all exchanges and first instants of streams, after what was taken."""
-    streams, firsts = after_takes(entry, takes, work)
+def moved(
+    entry: Entry, takes: list[Taken], work: Work
+) -> tuple[dict[int, int], dict[str, int], dict[str, int]]:
+    """Promises of all exchanges, first and last instants of streams, after what was taken."""
+    streams, firsts, lasts = after_takes(entry, takes, work)
 
     def promise(exchange: Exchange) -> int:
         if exchange.stream is None:
@@ -185,7 +196,8 @@ def moved(entry: Entry, takes: list[Taken], work: Work) -> tuple[dict[int, int],
         time = streams[exchange.stream]
         return time if time in (FOREVER, BEFORE_TIME) else time * tick_of(exchange)
 
-    return {exchange.number: promise(exchange) for exchange in work.placement.exchanges}, firsts
+    promises = {exchange.number: promise(exchange) for exchange in work.placement.exchanges}
+    return promises, firsts, lasts
 
 
 def after_reading(entry: Entry, takes: list[Taken]) -> tuple[dict[str, bool], dict[str, Cursor]]:
@@ -197,13 +209,13 @@ def after_reading(entry: Entry, takes: list[Taken]) -> tuple[dict[str, bool], di
 
 def after_takes(
     entry: Entry, takes: list[Taken], work: Work
-) -> tuple[dict[str, int], dict[str, int]]:
-    """Promises and first instants of streams.
+) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
+    """Promises, first and last instants of streams.
 
     Of a live source that was read as far as it was there when the batch began, the clock
     of then promises, too. A source that is over has nothing more to come at all.
     """
-    promises, firsts = dict(entry.promises), dict(entry.firsts)
+    promises, firsts, lasts = dict(entry.promises), dict(entry.firsts), dict(entry.lasts)
     ended, cursors = after_reading(entry, takes)
     for taken in takes:
         if taken.largest is not None:
@@ -211,6 +223,8 @@ def after_takes(
             promises[taken.stream] = max(promises[taken.stream], taken.largest - slack)
         if taken.first is not None:
             firsts[taken.stream] = min(taken.first, firsts.get(taken.stream, taken.first))
+        if taken.last is not None:
+            lasts[taken.stream] = max(taken.last, lasts.get(taken.stream, taken.last))
     for name, source in work.live.items():
         if ended[name] and entry.clock is not None:
             by_clock = source.promised(entry.clock)
@@ -219,4 +233,4 @@ def after_takes(
     for name in promises:
         if work.is_over(name, ended[name], cursors[name]):
             promises[name] = FOREVER
-    return promises, firsts
+    return promises, firsts, lasts
