@@ -245,6 +245,9 @@ def demo(
 class BenchName(StrEnum):
     join3 = "join3"
     agg = "agg"
+    filter = "filter"
+    scale = "scale"
+    state = "state"
 
 
 @app.command()

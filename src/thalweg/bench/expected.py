@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from thalweg.bench.data import Dataset
@@ -49,19 +50,47 @@ def _sorted(dataset: Dataset, stream: str) -> list[Numbers]:
     return [column[order] for column in (pid, ts, size)]
 
 
+def kept_requests(dataset: Dataset, names: tuple[str, ...]) -> Digest:
+    """The rows that meet the conditions of `filter`, in some of their columns."""
+    whole = Digest()
+    for path in dataset.files("R"):
+        table = pq.read_table(path)
+        kept = table.filter(
+            (pc.field("status") == 200)
+            & (pc.field("bytes") < 300_000)
+            & (pc.field("millis") > 50)
+            & (pc.field("port") >= 20_000)
+            & (pc.field("score") > 0.2)
+            & (pc.field("method") == "GET")
+            & pc.starts_with(pc.field("path"), "/api/")
+        )
+        kept = kept.filter(pa.array(kept["user_id"].to_numpy() % 10 < 7))
+        whole += digest([kept[name].combine_chunks() for name in names])
+    return whole
+
+
 def last_instant(dataset: Dataset, stream: str) -> int:
     [ts] = stream_columns(dataset, stream, ("ts",))
     return int(ts.to_numpy()[-1])
 
 
 def windowed_sums(
-    dataset: Dataset, keys: int, span_us: int, slide_us: int, until_us: int
+    dataset: Dataset,
+    keys: int,
+    span_us: int,
+    slide_us: int,
+    until_us: int,
+    least_size: int = 0,
+    added: int = 0,
 ) -> Digest:
     """Sum, count and average by window and key, for windows that end by a certain instant.
 
     A window is made of panes as long as its slide, and rows are in the order of time.
+    Rows have at least a certain size, and something is added to it.
     """
     pid, ts, size = (c.to_numpy() for c in stream_columns(dataset, "S", ("pid", "ts", "size")))
+    large = size >= least_size
+    pid, ts, size = pid[large], ts[large], size[large].astype(np.int64) + added
     key = pid % keys
     first = int(ts[0]) // slide_us
     edges = np.arange(first, until_us // slide_us + 1) * slide_us
