@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from thalweg.intake.slices import Cursor
 from thalweg.record_segments import Part, RecordPiece
 from thalweg.segments import Piece
 
@@ -27,6 +28,7 @@ class Entry:
     between shards: how far it has come, and by shard the pieces that wait. `draining`:
     all input is read, and every promise goes to the end of time; `finished`: nothing is
     left to do. `flush`: shards are to write the records that wait to become a file.
+    `quiet`: the batch before changed nothing, so one without news would not either.
 
     What the batch before left is here too: where its records lie, the parts that are
     to be published, and how many rows of each stream and records of each query there
@@ -44,10 +46,16 @@ class Entry:
     draining: bool = False
     finished: bool = False
     flush: bool = False
+    quiet: bool = False
     answers: list[RecordPiece] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
     records: dict[str, int] = field(default_factory=dict)
+
+    def open_cursors(self) -> dict[str, Cursor]:
+        """Where the streams stand that have not ended."""
+        going_on = (name for name, ended in self.ended.items() if not ended)
+        return {name: Cursor.from_json(self.cursors[name]) for name in going_on}
 
 
 class ControlLog:

@@ -100,6 +100,10 @@ class Work:
             for name, cursor in cursors.items()
         }
 
+    def has_news(self, cursors: Mapping[str, Cursor]) -> bool:
+        """Whether one of some streams has something to read, or has come to its end."""
+        return any(not self._readers[name].waits(cursor) for name, cursor in cursors.items())
+
     @cached_property
     def _readers(self) -> dict[str, Reader]:
         return {name: self.reader(name) for name in self.streams}

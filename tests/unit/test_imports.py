@@ -40,6 +40,7 @@ ALLOWED = {
         "kernels",
         "operators",
         "plan",
+        "python_values",
         "segments",
     }
     | {"sources", "vector"},
@@ -53,12 +54,13 @@ ALLOWED = {
     "segments": {"operators", "vector"},
     "record_segments": {"operators", "vector"},
     "clock": set(),
-    "control": {"record_segments", "segments"},
+    "control": {"intake", "record_segments", "segments"},
     "work": {"catalog", "dataflow", "intake", "plan", "program", "sources", "vector"},
     "shard": {"clock", "control", "dataflow", "intake", "operators", "plan", "record_segments"}
     | {"segments", "sinks", "work"},
     "outlet": {"answers", "control", "dataflow", "intake", "operators", "record_segments"}
-    | {"segments", "shard", "sources", "work"},
+    | {"segments", "shard", "sources", "work"}
+    | {"bags", "catalog", "plan", "python_values", "sinks"},
     "local": {"answers", "catalog", "dataflow", "evaluate", "intake", "operators", "plan"}
     | {"reference", "vector"},
     "sinks": {"answers", "catalog", "connectors", "functions", "operators", "vector"},
@@ -75,8 +77,10 @@ ALLOWED = {
         "progress",
         "catalog",
         "control",
+        "cql",
         "dataflow",
         "deliver",
+        "explain",
         "intake",
         "optimize",
         "outlet",
@@ -85,6 +89,7 @@ ALLOWED = {
         "outputs",
         "plan",
         "program",
+        "record_segments",
         "report",
         "run",
         "segments",

@@ -103,6 +103,9 @@ class StreamReader:
         assert self._cut_slices is not None, "only what can be cut is read in parts"
         return self._cut_slices.ahead(cursor, rows)
 
+    def waits(self, cursor: Cursor) -> bool:
+        return False
+
 
 # A row, and the place behind it: the file's place and name, and the mark in it.
 _Placed = tuple[Accepted | Reject, int, str | None, Mark]

@@ -81,6 +81,10 @@ class Reader(Protocol):
         """The cursor behind the next rows, which are another reader's."""
         ...
 
+    def waits(self, cursor: Cursor) -> bool:
+        """Whether there is nothing to read now, but there may be later."""
+        ...
+
 
 def files_at(request: ReadRequest, cursor: Cursor) -> list[Path]:
     """The files of a source, which must still be those that the cursor counted."""

@@ -4,6 +4,10 @@ Whoever takes the rows judges them, one after the other, and adds what came of t
 block by block. A block is one file under its number: it is there whole or not at
 all, and never changes. A reader finds every block again, so a spool is as good a
 source as a file.
+
+What is read is counted in steps: a row is one, and the end of a block, where what
+it promises begins to hold, is another one. So many steps from a cursor on are the
+same whenever they are read, however much has come since.
 """
 
 from __future__ import annotations
@@ -18,11 +22,25 @@ from pathlib import Path
 import numpy as np
 
 from thalweg.catalog import Stream
-from thalweg.intake.slices import Cursor, Slice
-from thalweg.operators.delta import Delta, combined
+from thalweg.intake.slices import Cursor, Slice, together
+from thalweg.operators.delta import Delta
 from thalweg.sources import Accepted, Reject
 
 _END = "end"
+# A block begins with the number of its rows.
+_SIZE_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """What was handed over so far: how many rows, accepted or not, and their largest time.
+
+    A promise that nothing below an instant will come counts as a row that is late by
+    no more than the slack would be: at the instant plus the slack.
+    """
+
+    seen: int = 0
+    largest: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +48,7 @@ class _Block:
     rows: Delta
     late: list[Accepted]
     rejects: list[Reject]
+    after: Handed
 
 
 class Spool:
@@ -40,23 +59,34 @@ class Spool:
         self._folder = folder
         self._next = sum(1 for path in folder.iterdir() if path.name.isdigit())
 
-    def add(self, rows: Delta, late: Sequence[Accepted], rejects: Sequence[Reject]) -> None:
+    def add(
+        self, rows: Delta, late: Sequence[Accepted], rejects: Sequence[Reject], after: Handed
+    ) -> None:
         """Keep the rows that were taken, and those that were refused on the way."""
-        block = _Block(rows, [*late], [*rejects])
-        _write(self._folder / str(self._next), pickle.dumps(block, 5))
+        block = _Block(rows, [*late], [*rejects], after)
+        size = len(rows).to_bytes(_SIZE_BYTES)
+        _write(self._folder / str(self._next), size + pickle.dumps(block, 5))
         self._next += 1
 
     def close(self) -> None:
         """Say that no more rows will come."""
         _write(self._folder / _END, b"")
 
+    @property
+    def is_closed(self) -> bool:
+        return (self._folder / _END).exists()
+
+    def handed(self) -> Handed:
+        """What this writer and those before it have added."""
+        return _block(self._folder / str(self._next - 1)).after if self._next else Handed()
+
 
 class SpooledReader:
     """The reading side, slice after slice from any cursor.
 
-    A slice has as many accepted rows as were asked for, fewer where no more have come
-    yet. Late rows and rejects come with the first rows of their block. Of a cursor,
-    `file` is the block and `offset` the row in it.
+    A slice has the steps that were asked for, fewer where no more have come yet. Late
+    rows and rejects come with the first step of their block. Of a cursor, `file` is the
+    block and `offset` the row in it.
     """
 
     def __init__(self, folder: Path, stream: Stream) -> None:
@@ -67,51 +97,77 @@ class SpooledReader:
     def start(self) -> Cursor:
         return Cursor()
 
-    def read(self, cursor: Cursor, rows: int) -> Slice:
-        assert rows > 0, "a slice has rows"
+    def read(self, cursor: Cursor, steps: int) -> Slice:
         closed = (self._folder / _END).exists()
-        number, offset = cursor.file, cursor.offset
+        number, offset, largest = cursor.file, cursor.offset, cursor.largest
         parts: list[Delta] = []
         late: list[Accepted] = []
         rejects: list[Reject] = []
-        while rows and (block := self._block(number)) is not None:
+        while steps and (block := self._block(number)) is not None:
             if offset == 0:
                 late += block.late
                 rejects += block.rejects
-            end = min(offset + rows, len(block.rows))
-            parts.append(block.rows.take(np.arange(offset, end)))
-            rows -= end - offset
-            number, offset = (number + 1, 0) if end == len(block.rows) else (number, end)
-        taken = combined(parts, self._schema)
-        largest = cursor.largest
-        if len(taken):
-            latest = int(taken.start.max())
-            largest = latest if largest is None else max(largest, latest)
+            end = min(offset + steps, len(block.rows))
+            rows = block.rows.take(np.arange(offset, end))
+            parts.append(rows)
+            largest = _later(largest, int(rows.start.max()) if len(rows) else None)
+            steps -= end - offset
+            offset = end
+            if steps:
+                largest = _later(largest, block.after.largest)
+                steps, number, offset = steps - 1, number + 1, 0
+        taken = together(parts, self._schema)
         return Slice(
             taken,
             late,
             rejects,
             Cursor(number, None, offset, 0, cursor.seen + len(taken), largest),
-            closed and self._block(number) is None,
+            closed and not offset and self._size(number) is None,
         )
 
     def slices(self, cursor: Cursor, rows: int) -> Iterator[Slice]:
         yield self.read(cursor, rows)
 
     def cuts(self, cursor: Cursor, rows: int, parallel: int) -> tuple[int, ...]:
-        return (rows,)
+        """The steps that can be taken now: a batch that is repeated takes the same."""
+        number, steps = cursor.file, -cursor.offset
+        while steps < rows and (size := self._size(number)) is not None:
+            number, steps = number + 1, steps + size + 1
+        return (max(0, min(rows, steps)),)
 
     def ahead(self, cursor: Cursor, rows: int) -> Cursor:
         assert not rows, "a spool is read in one part"
         return cursor
+
+    def waits(self, cursor: Cursor) -> bool:
+        nothing = not cursor.offset and self._size(cursor.file) is None
+        return nothing and not (self._folder / _END).exists()
+
+    def _size(self, number: int) -> int | None:
+        try:
+            with open(self._folder / str(number), "rb") as file:
+                return int.from_bytes(file.read(_SIZE_BYTES))
+        except FileNotFoundError:
+            return None
 
     def _block(self, number: int) -> _Block | None:
         if self._known is None or self._known[0] != number:
             path = self._folder / str(number)
             if not path.exists():
                 return None
-            self._known = number, pickle.loads(path.read_bytes())
+            self._known = number, _block(path)
         return self._known[1]
+
+
+def _block(path: Path) -> _Block:
+    block: _Block = pickle.loads(path.read_bytes()[_SIZE_BYTES:])
+    return block
+
+
+def _later(one: int | None, other: int | None) -> int | None:
+    if one is None or other is None:
+        return one if other is None else other
+    return max(one, other)
 
 
 def _write(path: Path, data: bytes) -> None:

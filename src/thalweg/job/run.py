@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 # Records that are too few for a file of their own are written after this long.
 _ROLL_SECONDS = 10.0
-_POLL_SECONDS = 0.02
+POLL_SECONDS = 0.02
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,17 @@ class Job:
 
     def wait(self) -> None:
         """Return when everything is answered or the job was stopped; raises if it failed."""
-        while self._query.isActive and self._failure is None and not self._is_done():
-            time.sleep(_POLL_SECONDS)
+        while not self.is_over:
+            time.sleep(POLL_SECONDS)
+        self.end()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the job has failed, or no batch will follow."""
+        return not self._query.isActive or self._failure is not None or self._is_done()
+
+    def end(self) -> None:
+        """End a job that is over; raises if it failed."""
         if self._query.isActive and self._failure is None:
             with suppress(StreamingQueryException):
                 self._query.processAllAvailable()
@@ -111,6 +120,16 @@ class Job:
             raise as_error(str(failure), log_of(self.session))
         if self.is_finished:
             remove_working_state(self._work.root)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether everything that can be answered now is answered."""
+        entry = self.entry
+        return entry is not None and entry.quiet and not self._work.has_news(entry.open_cursors())
+
+    def abandon(self) -> None:
+        """Stop at once; the next start repeats the batch that is on."""
+        self._query.stop()
 
     def stop(self) -> None:
         """Stop when the batch that is on is done; the next start goes on from there."""

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from thalweg.catalog import Query
 from thalweg.control import ControlLog
 from thalweg.deliver import print_merged, stamped
-from thalweg.errors import QueryError
 from thalweg.job.checkpoint import going_on, job_folder
 from thalweg.job.failures import JobFailed
 from thalweg.job.rehearsal import JOB
@@ -61,6 +60,7 @@ def run_on_spark(
     With a `checkpoint`, a run that was stopped or killed goes on where it was. Records
     are written to the terminal inside of `printing`.
     """
+    _refuse_memory(program)
     report = RunReport()
     targets = targets_of(program, out, file_format)
     make_folder(out)
@@ -70,7 +70,7 @@ def run_on_spark(
         work = going_on(fresh, shards)
         report.went_on = ControlLog(folder.root).last() or 0
         queries = program.catalog.queries()
-        shown = [query for query in queries if _is_shown(query, targets)]
+        shown = [query for query in queries if not targets or is_shown(query, targets)]
         notice("starting Spark")
         os.environ[JOB] = str(folder.root)
         running = spark or session(master, folder.spark, folder.lock)
@@ -78,7 +78,7 @@ def run_on_spark(
         def after_batch(done: BatchDone) -> None:
             if shown and done.entry.answers:
                 with printing():
-                    _show(done, shown)
+                    show(done, shown)
             follow(done)
 
         work = replace(work, parallel=running.sparkContext.defaultParallelism)
@@ -91,7 +91,7 @@ def run_on_spark(
         finally:
             if spark is None:
                 end(running)
-        _report(program, job, work, targets, report, out, notice)
+        report_on(program, job, work, targets, report, out, notice)
     return report
 
 
@@ -109,12 +109,22 @@ def _log_kept(checkpoint: Path | None) -> Iterator[None]:
         raise
 
 
-def _is_shown(query: Query, targets: list[Target]) -> bool:
-    """Whether a query's records go to the terminal."""
-    return not targets or any(t.query is query and t.path is None for t in targets)
+def _refuse_memory(program: Program) -> None:
+    for stream in program.catalog.streams():
+        request = program.read_request(stream)
+        if request.connector.name == "memory":
+            raise request.error(
+                f'stream "{stream.name}" is fed from memory',
+                hint="feed it from Python with thalweg.Engine, or read a file or a generator",
+            )
 
 
-def _show(done: BatchDone, shown: list[Query]) -> None:
+def is_shown(query: Query, targets: list[Target]) -> bool:
+    """Whether a query has a sink that is the terminal."""
+    return any(t.query is query and t.path is None for t in targets)
+
+
+def show(done: BatchDone, shown: list[Query]) -> None:
     """The records of a batch on the terminal, in the order of time."""
     schemas = {query.name: query.plan.schema for query in shown}
     wanted = [piece for piece in done.entry.answers if piece.query in schemas]
@@ -133,19 +143,13 @@ def work_of(
     targets: list[Target],
     shards: int = SHARDS,
 ) -> Work:
-    """The job of a program."""
+    """The job of a program; without targets, its answers are followed."""
     streams = {stream.name: stream for stream in program.catalog.streams()}
-    for stream in streams.values():
-        if stream.time_column is None:
-            raise QueryError(
-                f'stream "{stream.name}" is fed from memory',
-                hint="the engine on Spark reads files and generators",
-            )
     queries = program.catalog.queries()
     plans = {query.name: rewrite(query.plan, RULES).plan for query in queries}
     whole = [target for target in targets if target.path is not None and not target.in_parts]
     followed = {target.query.name for target in whole}
-    followed |= {query.name for query in queries if _is_shown(query, targets)}
+    followed |= {q.name for q in queries if not targets or is_shown(q, targets)}
     return Work(
         root,
         place(plans, streams),
@@ -169,7 +173,7 @@ def work_of(
 # What came of it
 
 
-def _report(
+def report_on(
     program: Program,
     job: Job,
     work: Work,
@@ -178,6 +182,7 @@ def _report(
     out: Path | None,
     notice: Notice,
 ) -> None:
+    """Say what came of a job that is over, and write the files that wait for its end."""
     assert job.entry is not None, "a job that has started has an entry"
     report.finished, report.answered = job.is_finished, job.answered
     aside = read_aside(work.root)

@@ -7,16 +7,19 @@ so the offset that Spark logs names it all.
 from __future__ import annotations
 
 import pickle
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
-from thalweg.control import ControlLog
+from thalweg.control import ControlLog, Entry
 from thalweg.job.tasks import take_batch
+from thalweg.work import Work
 
 SCHEMA = "label int, batch long, body binary"
 
@@ -24,6 +27,10 @@ SCHEMA = "label int, batch long, body binary"
 # Tasks that read, for each core: enough to even out streams of different sizes. Further
 # streams share tasks, each of which costs some milliseconds whatever it reads.
 _TASKS_PER_CORE = 4
+# How often to look for news while all is quiet, and how long before Spark is told of none:
+# its own look for a batch costs more.
+_LOOK_SECONDS = 0.005
+_IDLE_SECONDS = 0.25
 
 
 class Take(InputPartition):
@@ -57,12 +64,26 @@ class ThalwegReader(DataSourceStreamReader):
         return {"batch": 0}
 
     def latestOffset(self, start: dict[str, int], limit: Any = None) -> dict[str, int]:
-        root = Path(self._root)
-        log = ControlLog(root)
+        log = ControlLog(Path(self._root))
         batch = start["batch"]
-        if is_stopped(root) or not log.has(batch) or log.read(batch).finished:
+        if not log.has(batch) or not self._is_due(log.read(batch)):
             return start
         return {"batch": batch + 1}
+
+    def _is_due(self, entry: Entry) -> bool:
+        """Whether a batch is to follow; looks for news for a while where there are none."""
+        if entry.finished or is_stopped(Path(self._root)):
+            return False
+        cursors, deadline = entry.open_cursors(), time.monotonic() + _IDLE_SECONDS
+        while entry.quiet and not self._work.has_news(cursors):
+            if time.monotonic() > deadline or is_stopped(Path(self._root)):
+                return False
+            time.sleep(_LOOK_SECONDS)
+        return True
+
+    @cached_property
+    def _work(self) -> Work:
+        return Work.load(Path(self._root))
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         batch = start["batch"]

@@ -75,18 +75,25 @@ def next_entry(
         )
         for name, cursor in going_on.items()
     }
+    following = work.takes(going_on, paces)
+    still = (
+        not (pieces or draining or any(rows for parts in following.values() for rows in parts))
+        and (cursors, ended, promises) == (entry.cursors, entry.ended, entry.promises)
+        and reached == entry.reached
+    )
     return Entry(
         batch=entry.batch + 1,
         cursors=cursors,
         ended=ended,
-        takes=work.takes(going_on, paces),
+        takes=following,
         promises=promises,
         firsts=firsts,
         reached=reached,
         pieces=pieces,
         draining=draining,
         finished=entry.draining and settled and not pieces,
-        flush=flush or draining,
+        flush=flush or draining or still,
+        quiet=still and (entry.flush or not work.part_sinks),
         answers=[piece for result in results for piece in result.answers],
         parts=[part for result in results for part in result.parts],
         rows=rows,

@@ -59,7 +59,7 @@ def write_records(path: Path, format: str, query: Query, records: Iterable[Recor
 def _write_parquet(request: SinkRequest, records: Iterable[Records]) -> None:
     assert request.path is not None, "a file sink has a path"
     schema = record_schema(request.columns)
-    tables = (_table(some, schema) for some in records if len(some))
+    tables = (records_table(some, schema) for some in records if len(some))
     first = next(tables, schema.empty_table())
     # Times hardly differ from one record to the next. (m) As differences instead of
     # repeated values: 30 % less room and time for a file of six columns, two of times.
@@ -76,7 +76,8 @@ def _write_parquet(request: SinkRequest, records: Iterable[Records]) -> None:
                 file.write_table(table, row_group_size=_ROWS_PER_GROUP)
 
 
-def _table(records: Records, schema: pa.Schema) -> pa.Table:
+def records_table(records: Records, schema: pa.Schema) -> pa.Table:
+    """Records that are in order, in the schema of a file of records."""
     arrays = [pa.array(records.time), _signs(records)]
     arrays += [column.to_arrow() for column in records.columns]
     return pa.Table.from_arrays(arrays, schema=schema)

@@ -14,7 +14,7 @@ from thalweg.catalog import Stream
 from thalweg.evaluate import Failures
 from thalweg.intake.accept import Accepting
 from thalweg.intake.slices import as_delta
-from thalweg.intake.spooled import Spool
+from thalweg.intake.spooled import Handed, Spool
 from thalweg.optimize.place import place
 from thalweg.optimize.rewrite import everywhere, rewrite
 from thalweg.optimize.rules import RULES
@@ -110,6 +110,7 @@ def work_together(members: Sequence[Member], root: Path, shards: int, rows_per_b
     for member in members:
         for name, state in member.judged().items():
             spool = Spool(work.spool(name))
-            spool.add(as_delta(state.arrivals, state.stream.columns), state.late, state.rejects)
+            taken = as_delta(state.arrivals, state.stream.columns)
+            spool.add(taken, state.late, state.rejects, Handed(state.seen, state.largest))
             spool.close()
     return work
