@@ -31,6 +31,10 @@ Values = tuple[Any, ...]
 
 _FILE = "work.pickle"
 
+# Where nothing else is asked for.
+SHARDS = 4
+ROWS_PER_BATCH = 500_000
+
 
 @dataclass(frozen=True)
 class PartSink:
@@ -81,13 +85,7 @@ class Work:
     def reader(self, stream: str) -> Reader:
         if self.requests[stream].connector.name == "memory":
             return SpooledReader(self.spool(stream), self.streams[stream])
-        read = frozenset(
-            column
-            for exchange in self.placement.exchanges
-            for node in exchange.plan.walk()
-            if isinstance(node, StreamScan) and node.name == stream
-            for column in node.columns
-        )
+        read = self.placement.columns_read(stream)
         return StreamReader(self.requests[stream], self.streams[stream], self.finest, read)
 
     def takes(

@@ -8,12 +8,13 @@ from rich.console import Console
 
 from thalweg.interrupts import Interrupts
 from thalweg.job.run import BatchDone, Job
-from thalweg.job.script import ROWS_PER_BATCH, run_on_spark
+from thalweg.job.script import run_on_spark
 from thalweg.job.session import kill
 from thalweg.program import Program
 from thalweg.progress import Progress, Standing
 from thalweg.report import RunReport
 from thalweg.sinks.console import instant_at
+from thalweg.work import ROWS_PER_BATCH
 
 
 def run_attended(

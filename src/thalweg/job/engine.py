@@ -23,11 +23,12 @@ from thalweg.catalog import Query, Stream, Table, kind_of
 from thalweg.cql.script import read_script
 from thalweg.errors import QueryError, SourceText, did_you_mean
 from thalweg.explain import explain_text
+from thalweg.explain_job import explain_global, explain_job, text_of
 from thalweg.intake.feed import Fed, Feed, Instant, Row, python_rows
 from thalweg.intake.spooled import Spool
 from thalweg.job.checkpoint import going_on, job_folder
 from thalweg.job.run import POLL_SECONDS, BatchDone, Job
-from thalweg.job.script import ROWS_PER_BATCH, SHARDS, is_shown, report_on, show, work_of
+from thalweg.job.script import is_shown, report_on, show, work_of
 from thalweg.job.session import session
 from thalweg.job.settings import shortcomings
 from thalweg.operators.answer import Records, joined_records
@@ -39,7 +40,7 @@ from thalweg.record_segments import RecordPiece
 from thalweg.report import RunReport
 from thalweg.run import read_tables
 from thalweg.sources import Accepted, Reject
-from thalweg.work import Work
+from thalweg.work import ROWS_PER_BATCH, SHARDS, Work
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -158,9 +159,20 @@ class Engine:
         """The names of the queries."""
         return [query.name for query in self._program.catalog.queries()]
 
-    def explain(self, query: str, stage: str = "logical") -> str:
-        """The plan of a query."""
-        return explain_text(self._program.query(query), stage)
+    def explain(self, query: str | None = None, stage: str = "logical") -> str:
+        """The plans of all queries, or of one, at a stage: bound, logical, global or job."""
+        program, only = self._program, None if query is None else self._program.query(query)
+        match stage:
+            case "global":
+                return text_of(explain_global(program, only))
+            case "job":
+                return text_of(explain_job(program, only))
+            case "bound" | "logical":
+                queries = program.catalog.queries() if only is None else [only]
+                return "\n\n".join(explain_text(one, stage) for one in queries)
+        raise QueryError(
+            f'there is no stage "{stage}"', detail="Stages are: bound, logical, global, job."
+        )
 
     # Running
 

@@ -29,13 +29,10 @@ from thalweg.program import Program
 from thalweg.report import RunReport, StreamCounts, doubts
 from thalweg.run import Notice, make_folder, read_tables
 from thalweg.sinks.columns import write_records
-from thalweg.work import PartSink, Work
+from thalweg.work import ROWS_PER_BATCH, SHARDS, PartSink, Work
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-SHARDS = 4
-ROWS_PER_BATCH = 500_000
 
 # Called with a job that has started; returns when it is over.
 Attend = Callable[[Job], None]
