@@ -21,7 +21,6 @@ from rich.text import Text
 
 from thalweg.catalog import Entry, Query
 from thalweg.cql.script import read_script
-from thalweg.demo.show import run_demo
 from thalweg.errors import QueryError, QueryErrors
 from thalweg.explain import explain_json, explain_text
 from thalweg.explain_job import explain_global, explain_job, text_of
@@ -248,11 +247,17 @@ def _print_report(report: RunReport, queries: list[Query]) -> None:
 @app.command()
 def demo(
     seconds: Annotated[
-        float, typer.Option(help="How long to play; 0 prints a few looks at once.")
-    ] = 12.0,
+        float, typer.Option(min=0, help="How long to play from the first answer on.")
+    ] = 30.0,
 ) -> None:
-    """Show a few queries over made-up streams, and their answers as they change."""
-    run_demo(_out, seconds)
+    """Run a few queries over made-up streams, and show their answers as they change."""
+    # Here, because it loads Spark: the other commands answer at once.
+    from thalweg.demo.show import run_demo
+
+    with Interrupts() as interrupts:
+        run_demo(_out, seconds, interrupts)
+    if interrupts.code is not None:
+        raise typer.Exit(interrupts.code)
 
 
 class BenchName(StrEnum):

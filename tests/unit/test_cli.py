@@ -140,13 +140,6 @@ def test_golden_scripts_from_the_command_line(thalweg: Command, tmp_path: Path) 
     assert thalweg("test", ".").code == 0
 
 
-def test_the_demo_where_the_screen_cannot_be_redrawn(thalweg: Command) -> None:
-    ended = thalweg("demo")
-    assert ended.code == 0
-    assert "busiest (relation, as it stands)" in ended.out
-    assert "The streams have ended" in ended.out
-
-
 def test_the_demo_script_fits_into_eighty_columns() -> None:
     _, text = demo_program()
     assert max(map(len, text.splitlines())) <= 76

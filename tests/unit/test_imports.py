@@ -26,6 +26,8 @@ ALLOWED = {
     "plan": LANGUAGE,
     "optimize": {"catalog", "evaluate", "operators", "plan"},
     "explain": {"catalog", "optimize", "plan"},
+    "explain_job": {"catalog", "dataflow", "explain", "operators", "optimize", "outputs", "plan"}
+    | {"program", "sinks", "work"},
     "evaluate": {"functions", "plan", "python_values"},
     "python_values": {"functions"},
     "answers": {"plan"},
@@ -81,6 +83,7 @@ ALLOWED = {
         "dataflow",
         "deliver",
         "explain",
+        "explain_job",
         "intake",
         "optimize",
         "outlet",
@@ -98,11 +101,21 @@ ALLOWED = {
         "sources",
         "work",
     },
-    "demo": {"answers", "bags", "catalog", "functions", "plan", "program", "reference"}
-    | {"report", "run", "sinks"},
+    "demo": {"answers", "bags", "catalog", "functions", "interrupts", "job", "operators", "outlet"}
+    | {"plan", "program", "progress", "sinks"},
     "testing": LANGUAGE
     | RUNNING
-    | {"control", "explain", "local", "optimize", "outlet", "program", "reference", "segments"}
+    | {
+        "control",
+        "explain",
+        "explain_job",
+        "local",
+        "optimize",
+        "outlet",
+        "program",
+        "reference",
+        "segments",
+    }
     | {"shard", "sinks", "sources", "vector", "work"},
     "interrupts": set(),
     "progress": {"catalog", "job", "program", "sinks"},
@@ -113,6 +126,7 @@ ALLOWED = {
         "cql",
         "demo",
         "explain",
+        "explain_job",
         "interrupts",
         "job",
         "program",

@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 # Called with a job that has started; returns when it is over.
 Attend = Callable[[Job], None]
+# Called with a batch that has records, and the queries that are shown.
+Display = Callable[[BatchDone, list[Query]], None]
 
 
 def run_on_spark(
@@ -50,12 +52,12 @@ def run_on_spark(
     attend: Attend = Job.wait,
     follow: Callable[[BatchDone], None] = lambda done: None,
     shards: int | None = None,
-    printing: Callable[[], AbstractContextManager[None]] = nullcontext,
+    display: Display | None = None,
 ) -> RunReport:
     """Answer every query of a program, as `run_on_reference` does.
 
-    With a `checkpoint`, a run that was stopped or killed goes on where it was. Records
-    are written to the terminal inside of `printing`.
+    With a `checkpoint`, a run that was stopped or killed goes on where it was. What goes
+    to the terminal is printed there, or given to `display`.
     """
     _refuse_memory(program)
     report = RunReport()
@@ -74,8 +76,7 @@ def run_on_spark(
 
         def after_batch(done: BatchDone) -> None:
             if shown and done.entry.answers:
-                with printing():
-                    show(done, shown)
+                (display or show)(done, shown)
             follow(done)
 
         work = replace(work, parallel=running.sparkContext.defaultParallelism)
