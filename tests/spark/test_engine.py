@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ CREATE QUERY named AS
   SELECT ISTREAM(n.name, t.price) FROM Trades [NOW] t JOIN Names n ON t.symbol = n.symbol;
 CREATE QUERY odd AS SELECT n FROM Ticks WHERE n % 2 = 1;
 """
-SECONDS = 120.0  # much more than anything here takes, also on a busy machine
+SECONDS = 300.0  # much more than anything here takes, also on a busy machine
 NAMES = [("ACME", "Acme Corp"), ("BOLT", "Bolt & Nut")]
 START = dt.datetime(2026, 1, 5, 9, 30)
 
@@ -200,3 +201,15 @@ def test_a_foreign_session_is_told_of_what_it_lacks(
     monkeypatch.setattr("thalweg.job.engine.shortcomings", lambda spark: "it lacks something")
     with pytest.warns(UserWarning, match="it lacks something"):
         thalweg.Engine(spark)
+
+
+def test_the_page_about_python_says_what_happens(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = Path(__file__).parents[2] / "docs" / "python.md"
+    program = "\n".join(re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.M | re.S))
+    monkeypatch.setattr(thalweg, "session", lambda master: spark)
+    monkeypatch.setattr(spark, "stop", lambda: None)
+    exec(compile(program, page.name, "exec"), {})
+    expected = re.findall(r"^# > (.*)$", program, re.M)
+    assert capsys.readouterr().out.splitlines() == expected
