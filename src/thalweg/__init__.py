@@ -1,12 +1,15 @@
 """Continuous queries over streams, in CQL, on PySpark.
 
-What a program needs stands here, and is loaded when it is first used.
+What a program needs stands here. Whatever takes time to load is loaded when it is
+first used.
 """
 
 from __future__ import annotations
 
 import importlib
 from typing import TYPE_CHECKING, Any
+
+from thalweg.vectorized import vectorized
 
 if TYPE_CHECKING:
     from thalweg.answers import Change
@@ -40,6 +43,7 @@ __all__ = [
     "QueryErrors",
     "RunReport",
     "session",
+    "vectorized",
 ]
 
 

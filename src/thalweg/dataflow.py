@@ -15,17 +15,19 @@ from typing import Any
 import numpy as np
 
 from thalweg.evaluate import Compiler, Failures, Note
-from thalweg.group_value import group_value
+from thalweg.group_value import bag_value
 from thalweg.operators.aggregate_calls import measured
-from thalweg.operators.aggregate_final import FinalAggregateRun
+from thalweg.operators.aggregate_final import FinalAggregateRun, RepeatedAggregateRun
 from thalweg.operators.aggregate_partial import AddingAggregateRun, PartialAggregateRun
 from thalweg.operators.answer import NetAnswerRun, Records, RelationAnswerRun, StreamAnswerRun
-from thalweg.operators.base import Moment, Operator, restore, snapshot
+from thalweg.operators.base import Moment, Operator, next_time, restore, snapshot
 from thalweg.operators.by_definition import ByDefinitionRun, Leaf
 from thalweg.operators.counted import CountedRun, EnteringRun, NetStreamRun, StreamOperatorRun
 from thalweg.operators.delta import BEFORE_TIME, FOREVER, Delta
 from thalweg.operators.join import JoinRun
 from thalweg.operators.leaves import ReceivedRun, StreamRun, TableRun
+from thalweg.operators.pane_aggregate import PaneAggregateRun
+from thalweg.operators.repeated import RstreamRun
 from thalweg.operators.stateless import BeginRun, FilterRun, ProjectRun, RescaleRun, UnionRun
 from thalweg.operators.stored import StoreRun, StoreView
 from thalweg.operators.top import TopRun
@@ -71,12 +73,14 @@ from thalweg.plan.placed import (
     FinalAggregate,
     PartialAggregate,
     Received,
+    SteppedRstream,
     adds_up,
     is_fixed,
     is_local,
     shows_groups,
 )
 from thalweg.types import BOOLEAN, Schema
+from thalweg.vector.column import Columns, Index
 from thalweg.vector.compiled.store import CodeStore
 from thalweg.vector.evaluate import VectorCompiler
 
@@ -90,6 +94,8 @@ Purpose = str | int
 # Calls that gave no value, and by all that they were made for.
 Noted = dict[Note, None]
 Failed = Mapping[Purpose, Noted]
+# By source stream, in its own unit: an instant that must have passed in all of them.
+Due = dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -164,8 +170,10 @@ class Dataflow:
         arrivals: Mapping[Origin, Delta],
         promises: Mapping[Origin, int],
         firsts: Mapping[str, int],
+        lasts: Mapping[str, int],
     ) -> Stepped:
-        """Rows that came, how far each origin is promised, and the first instants of streams.
+        """Rows that came, how far each origin is promised, and the first and last instants of
+        the rows of streams.
 
         All are in the units of their streams and fragments.
         """
@@ -176,16 +184,12 @@ class Dataflow:
             inputs: tuple[Delta, ...]
             if node.origin is not None:
                 inputs = (arrivals[node.origin],) if node.origin in arrivals else ()
-                reached = [_scaled(promises[node.origin], node.tick)]
             else:
                 inputs = tuple(outputs[i] for i in node.inputs)
-                reached = [
-                    _scaled(frontiers[i], scale)
-                    for i, scale in zip(node.inputs, node.scales, strict=True)
-                ]
+            reached = _reached(node, promises, frontiers)
             frontier = min(reached, default=FOREVER)
             frontiers.append(frontier)
-            moment = _moment(node, frontier, tuple(reached), firsts)
+            moment = _moment(node, frontier, tuple(reached), firsts, lasts)
             try:
                 outputs.append(node.operator.step(inputs, moment))
             except Exception as error:
@@ -201,6 +205,24 @@ class Dataflow:
             {number: frontiers[index] for number, index in self._sent.items()},
             failures,
         )
+
+    def due(self, promises: Mapping[Origin, int], firsts: Mapping[str, int]) -> list[Due]:
+        """What the passing of time alone will let out, after a step with these promises."""
+        frontiers: list[int] = []
+        found: dict[tuple[tuple[str, int], ...], int] = {}
+        for node in self._nodes:
+            frontiers.append(min(_reached(node, promises, frontiers), default=FOREVER))
+            begins = (firsts[name] * scale for name, scale in node.sources if name in firsts)
+            # A first row is certain, and something may begin, when time has passed it.
+            uncertain = (time for time in begins if time >= frontiers[-1])
+            own = next_time(node.operator)
+            instants = [*uncertain, *(() if own is None else (own,))]
+            if instants and frontiers[-1] < FOREVER and node.sources:
+                found[node.sources] = min(*instants, found.get(node.sources, FOREVER))
+        return [
+            {name: time if time == BEFORE_TIME else time // scale for name, scale in sources}
+            for sources, time in found.items()
+        ]
 
     def snapshot(self) -> list[tuple[Any, ...]]:
         """All that passes from one batch to the next, operator by operator."""
@@ -335,6 +357,8 @@ class Dataflow:
                 return self._set_operation(plan)
             case Top(input=source):
                 return self._add(TopRun(plan), (self._node(source),))
+            case SteppedRstream(input=source):
+                return self._rstream(plan, source)
             case Entering(input=source):
                 return self._add(EnteringRun(), (self._from_begin(source),))
             case StreamOperator(input=source):
@@ -414,16 +438,26 @@ class Dataflow:
         assert isinstance(operator, StoreRun), "a store is what was made under this name"
         return self._known[name], StoreView(operator, columns, span)
 
+    def _rstream(self, plan: SteppedRstream, source: Plan) -> int:
+        match source:
+            case Aggregate() if is_local(source):
+                return self._aggregate(source, source.input, plan)
+            case FinalAggregate(input=parts, aggregate=whole):
+                return self._whole(whole, self._node(parts), False, plan)
+        return self._add(RstreamRun(plan), (self._node(source),))
+
     def _constant(self, rows: list[Values], schema: Schema) -> int:
         return self._leaf(TableRun(rows, schema), None, 1, ())
 
     def _project(self, index: int, outputs: tuple[Expression, ...]) -> int:
         return self._add(ProjectRun(outputs, self._compiler), (index,))
 
-    def _aggregate(self, plan: Aggregate, source: Plan) -> int:
+    def _aggregate(
+        self, plan: Aggregate, source: Plan, rstream: SteppedRstream | None = None
+    ) -> int:
         measures = measured(plan, self._failures)
         part = PartialAggregate(source, plan, measures.types)
-        return self._whole(plan, self._node(part), always_there=is_fixed(source))
+        return self._whole(plan, self._node(part), is_fixed(source), rstream)
 
     def _parts(self, plan: PartialAggregate) -> int:
         whole, source = plan.aggregate, plan.input
@@ -436,13 +470,25 @@ class Dataflow:
             return self._add(adding, (self._node(source.input),))
         return self._add(AddingAggregateRun(*given, None), (self._node(source),))
 
-    def _whole(self, plan: Aggregate, parts: int, always_there: bool) -> int:
-        def define(call: AggregateCall, rows: list[Values]) -> Any:
-            return group_value(call, rows, self._scalar.load_python, self._failures)
+    def _whole(
+        self,
+        plan: Aggregate,
+        parts: int,
+        always_there: bool,
+        rstream: SteppedRstream | None = None,
+    ) -> int:
+        """GROUP BY of parts, or its RSTREAM."""
+
+        def define(call: AggregateCall, rows: Columns, counts: Index) -> Any:
+            return bag_value(call, rows, counts, self._scalar.load_python, self._failures)
 
         measures = measured(plan, self._failures)
-        final = FinalAggregateRun(plan, measures, define, always_there)
-        return self._add(final, (parts,))
+        given = (plan, measures, define, always_there)
+        if rstream is None:
+            return self._add(FinalAggregateRun(*given), (parts,))
+        if plan.keys and measures.are_whole:
+            return self._add(PaneAggregateRun(plan, measures, rstream), (parts,))
+        return self._add(RepeatedAggregateRun(*given, rstream), (parts,))
 
     def _counted(
         self, inputs: tuple[int, ...], combine: Any, schema: Schema, by_form: bool = False
@@ -525,7 +571,11 @@ def _needed(outputs: tuple[Expression, ...]) -> frozenset[int]:
 
 
 def _moment(
-    node: Node, frontier: int, reached: tuple[int, ...], firsts: Mapping[str, int]
+    node: Node,
+    frontier: int,
+    reached: tuple[int, ...],
+    firsts: Mapping[str, int],
+    lasts: Mapping[str, int],
 ) -> Moment:
     known, begins = {}, []
     for name, scale in node.sources:
@@ -533,7 +583,7 @@ def _moment(
         if first is not None and first * scale < frontier:
             known[name] = first
             begins.append(first * scale)
-    return Moment(frontier, reached, known, min(begins, default=None))
+    return Moment(frontier, reached, known, min(begins, default=None), lasts)
 
 
 def inner_graph(plan: Join) -> JoinGraph:
@@ -586,6 +636,14 @@ def _leaf_streams_of(expression: Expression, scale: int) -> Iterator[tuple[Plan,
         yield from _leaf_streams(plan, scale)
     for child in expression.children:
         yield from _leaf_streams_of(child, scale)
+
+
+def _reached(node: Node, promises: Mapping[Origin, int], frontiers: list[int]) -> list[int]:
+    """How far the inputs of a node are, in its tick."""
+    if node.origin is not None:
+        return [_scaled(promises[node.origin], node.tick)]
+    below = zip(node.inputs, node.scales, strict=True)
+    return [_scaled(frontiers[i], scale) for i, scale in below]
 
 
 def _scaled(time: int, scale: int) -> int:

@@ -41,6 +41,7 @@ class LocalEngine:
         self._shards = [self._shard(number) for number in range(shards)]
         self.failures: dict[str, Noted] = {}  # by query
         self._firsts: dict[str, int] = {}
+        self._lasts: dict[str, int] = {}
         self._promises: dict[Origin, int] = dict.fromkeys(streams, BEFORE_TIME)
         self._reached: dict[Origin, int] = {e.number: BEFORE_TIME for e in self._exchanges}
         # By shard and exchange: what was sent and has not been taken yet.
@@ -82,11 +83,12 @@ class LocalEngine:
     def _advance(self, name: str, some: Sequence[Arrival]) -> None:
         times = [arrival.time for arrival in some]
         self._firsts[name] = min(self._firsts.get(name, times[0]), *times)
+        self._lasts[name] = max(self._lasts.get(name, times[0]), *times)
         promise = max(times) - self._streams[name].slack
         self._promises[name] = max(self._promises[name], promise)
 
     def _step(self, arrivals: Mapping[Origin, Delta]) -> Mapping[str, list[Change]]:
-        taken_in = self._intake.step(arrivals, self._promises, self._firsts)
+        taken_in = self._intake.step(arrivals, self._promises, self._firsts, self._lasts)
         self._send(taken_in.sent)
         self._note(taken_in)
         self._reached.update(taken_in.reached)
@@ -99,7 +101,7 @@ class LocalEngine:
                 for (to, number), parts in waiting.items()
                 if to == shard
             }
-            stepped = dataflow.step(received, self._reached, self._firsts)
+            stepped = dataflow.step(received, self._reached, self._firsts, self._lasts)
             for name, records in stepped.answers.items():
                 answers[name] += records.changes()
             self._send(stepped.sent)

@@ -15,21 +15,23 @@ from typing import Any
 
 from thalweg.catalog import Query, Stream
 from thalweg.dataflow import Dataflow
+from thalweg.intake.live import LiveSource
 from thalweg.intake.reading import StreamReader
 from thalweg.intake.shares import Pace, shares
 from thalweg.intake.slices import Cursor, Reader
-from thalweg.intake.spooled import SpooledReader
+from thalweg.intake.spooled import SpooledReader, SpooledSource
 from thalweg.intake.take import Intake
 from thalweg.plan.nodes import Plan, StreamScan
 from thalweg.plan.placed import Exchange, Placement
 from thalweg.program import load_python
-from thalweg.sources import ReadRequest
+from thalweg.sources import ReadRequest, is_live
 from thalweg.units import Unit
 from thalweg.vector.compiled.store import CodeStore, user_folder
 
 Values = tuple[Any, ...]
 
 _FILE = "work.pickle"
+_ROWS_AT_ONCE = 1 << 17
 
 # Where nothing else is asked for.
 SHARDS = 4
@@ -49,8 +51,9 @@ class PartSink:
 @dataclass(frozen=True)
 class Work:
     """A batch has about `rows_per_batch` rows of all streams together, read by up to
-    `parallel` tasks of each. `followed` are the queries whose records the outlet reads;
-    `keeps_answers`: it reads all of them once more at the end."""
+    `parallel` tasks of each; a shard takes in `rows_at_once` of them. `followed` are the
+    queries whose records the outlet reads; `keeps_answers`: it reads all of them once more
+    at the end. `begun` is when the job began, in microseconds of the clock."""
 
     root: Path
     placement: Placement
@@ -65,6 +68,8 @@ class Work:
     followed: frozenset[str] = frozenset()
     keeps_answers: bool = False
     parallel: int = 1
+    rows_at_once: int = _ROWS_AT_ONCE
+    begun: int = 0
 
     def save(self) -> None:
         self.root.mkdir(parents=True, exist_ok=True)
@@ -86,7 +91,29 @@ class Work:
         if self.requests[stream].connector.name == "memory":
             return SpooledReader(self.spool(stream), self.streams[stream])
         read = self.placement.columns_read(stream)
-        return StreamReader(self.requests[stream], self.streams[stream], self.finest, read)
+        return StreamReader(self._request(stream), self.streams[stream], self.finest, read)
+
+    def _request(self, stream: str) -> ReadRequest:
+        request = self.requests[stream]
+        if not is_live(request.connector):
+            return request
+        found = self.root / "found" / stream if request.connector.option("follow") else None
+        return replace(request, begun=self.begun, found=found)
+
+    @cached_property
+    def live(self) -> dict[str, LiveSource | SpooledSource]:
+        """The sources whose rows come as time goes by."""
+        sources: dict[str, LiveSource | SpooledSource] = {}
+        for name, request in self.requests.items():
+            if request.connector.name == "memory":
+                sources[name] = SpooledSource(self.spool(name))
+            elif is_live(request.connector):
+                sources[name] = LiveSource(self._request(name), self.streams[name])
+        return sources
+
+    def is_over(self, stream: str, ended: bool, cursor: Cursor) -> bool:
+        """Whether a stream has no more rows, and never will have."""
+        return ended and (stream not in self.live or self.live[stream].is_over(cursor))
 
     def takes(
         self, cursors: Mapping[str, Cursor], paces: Mapping[str, Pace]
@@ -97,10 +124,6 @@ class Work:
             name: list(self._readers[name].cuts(cursor, wanted[name], self.parallel))
             for name, cursor in cursors.items()
         }
-
-    def has_news(self, cursors: Mapping[str, Cursor]) -> bool:
-        """Whether one of some streams has something to read, or has come to its end."""
-        return any(not self._readers[name].waits(cursor) for name, cursor in cursors.items())
 
     @cached_property
     def _readers(self) -> dict[str, Reader]:

@@ -11,6 +11,7 @@ from thalweg.intake.accept import Accepting
 from thalweg.intake.slices import as_delta
 from thalweg.intake.spooled import Handed, Spool
 from thalweg.job.plain import PlainJob
+from thalweg.outlet.begin import has_news
 from thalweg.shard.working import remove_working_state
 from thalweg.testing.compare import differences
 from thalweg.testing.engines import reference
@@ -26,6 +27,7 @@ class Hand:
     def __init__(self, state: Accepting, spool: Spool) -> None:
         self._rows, self._spool = as_delta(state.arrivals, state.stream.columns), spool
         self._slack, self._fed = state.stream.slack, 0
+        self._columns = state.stream.columns
 
     def feed(self, chance: random.Random) -> None:
         end = min(len(self._rows), self._fed + chance.randint(0, 4))
@@ -41,7 +43,7 @@ class Hand:
     def finish(self, chance: random.Random) -> None:
         while self._fed < len(self._rows):
             self.feed(chance)
-        self._spool.close()
+        self._spool.close(self._columns)
 
 
 def test_answers_do_not_depend_on_when_rows_are_fed(tmp_path: Path) -> None:
@@ -54,10 +56,13 @@ def test_answers_do_not_depend_on_when_rows_are_fed(tmp_path: Path) -> None:
         job = PlainJob(work)
         for _ in range(chance.randint(0, 8)):
             feed_some(hands, chance)
-            repeat_a_batch(job, hands, chance)
+            if job.begin():
+                repeat_a_batch(job, hands, chance)
         for hand in hands:
             hand.finish(chance)
-        job.run()
+        while job.begin():
+            job.batch()
+        assert job.entry.finished
         check(member, root, seed)
         remove_working_state(root)
 
@@ -89,24 +94,22 @@ def check(member: Member, root: Path, seed: int) -> None:
 
 
 def test_a_job_without_news_comes_to_rest(tmp_path: Path) -> None:
-    """One batch more would change nothing, so none is made until something is fed."""
+    """Until something is fed, there is nothing to do."""
     for seed in range(5):
         chance, case = random.Random(seed), random_case(seed)
         member = Member("fed", case.program(), case.feeds())
         work = unfed_together([member], tmp_path / str(seed), 2, 1000)
         hands = [Hand(state, Spool(work.spool(n))) for n, state in member.judged().items()]
         job = PlainJob(work)
-        feed_some(hands, chance)
+        assert not job.begin()
+        hands[0].feed(chance)
         batches = 0
-        while not job.entry.quiet:
+        while job.begin():
             job.batch()
             batches += 1
-        assert batches < 8
-        assert not work.has_news(job.entry.open_cursors())
-        records = job.entry.records
-        job.batch()
-        assert job.entry.quiet
-        assert (job.entry.answers, job.entry.records) == ([], records)
-        hands[0].feed(chance)
-        assert work.has_news(job.entry.open_cursors())
+        assert 0 < batches < 8
+        assert not has_news(work, job.entry, 0)
+        hands[-1].feed(chance)
+        assert has_news(work, job.entry, 0)
+        assert job.begin()
         remove_working_state(work.root)

@@ -29,7 +29,7 @@ SCHEMA = (Field("k", BIGINT), Field("t", STRING))
 
 
 def moment(frontier: int) -> Moment:
-    return Moment(frontier, (frontier,), {}, None)
+    return Moment(frontier, (frontier,), {}, None, {})
 
 
 @pytest.mark.parametrize("seed", SEEDS)

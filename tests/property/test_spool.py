@@ -46,7 +46,7 @@ def spooled(folder: Path, judged: Accepting, chance: random.Random) -> None:
         if chance.random() < 0.5:
             spool = Spool(folder)
     assert not SpooledReader(folder, judged.stream).read(Cursor(), 1000).at_end
-    spool.close()
+    spool.close(judged.stream.columns)
 
 
 def read_all(folder: Path, stream: Stream, rows: int, chance: random.Random) -> list[Slice]:

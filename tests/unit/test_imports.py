@@ -28,7 +28,8 @@ ALLOWED = {
     "explain": {"catalog", "optimize", "plan"},
     "explain_job": {"catalog", "dataflow", "explain", "operators", "optimize", "outputs", "plan"}
     | {"program", "sinks", "work"},
-    "evaluate": {"functions", "plan", "python_values"},
+    "vectorized": set(),
+    "evaluate": {"functions", "plan", "python_values", "vector", "vectorized"},
     "python_values": {"functions"},
     "answers": {"plan"},
     "bags": {"plan"},
@@ -46,9 +47,9 @@ ALLOWED = {
         "segments",
     }
     | {"sources", "vector"},
-    "group_value": {"evaluate", "functions", "plan", "python_values"},
+    "group_value": {"evaluate", "functions", "plan", "python_values", "vector", "vectorized"},
     "reference": {"answers", "bags", "evaluate", "functions", "group_value", "intake", "plan"},
-    "vector": {"evaluate", "functions", "kernels", "plan"},
+    "vector": {"evaluate", "functions", "kernels", "plan", "python_values", "vectorized"},
     "kernels": set(),
     "operators": {"answers", "bags", "evaluate", "functions", "kernels", "plan", "reference"}
     | {"vector"},
@@ -56,17 +57,18 @@ ALLOWED = {
     "segments": {"operators", "vector"},
     "record_segments": {"operators", "vector"},
     "clock": set(),
-    "control": {"intake", "record_segments", "segments"},
+    "control": {"record_segments", "segments"},
     "work": {"catalog", "dataflow", "intake", "plan", "program", "sources", "vector"},
     "shard": {"clock", "control", "dataflow", "intake", "operators", "plan", "record_segments"}
     | {"segments", "sinks", "work"},
-    "outlet": {"answers", "control", "dataflow", "intake", "operators", "record_segments"}
+    "outlet": {"answers", "catalog", "clock", "control", "dataflow", "intake", "operators"}
+    | {"record_segments"}
     | {"segments", "shard", "sources", "work"}
-    | {"bags", "catalog", "plan", "python_values", "sinks"},
+    | {"bags", "plan", "python_values", "sinks"},
     "local": {"answers", "catalog", "dataflow", "evaluate", "intake", "operators", "plan"}
     | {"reference", "vector"},
     "sinks": {"answers", "catalog", "connectors", "functions", "operators", "vector"},
-    "program": LANGUAGE | {"connectors", "evaluate", "sources", "sinks"},
+    "program": LANGUAGE | {"connectors", "evaluate", "sources", "sinks", "vectorized"},
     "outputs": {"catalog", "connectors", "program", "sinks", "sources"},
     "deliver": {"answers", "catalog", "outputs", "sinks"},
     "report": {"catalog", "outputs", "sinks", "sources"},
@@ -78,6 +80,7 @@ ALLOWED = {
         "operators",
         "progress",
         "catalog",
+        "clock",
         "control",
         "cql",
         "dataflow",

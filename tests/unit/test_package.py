@@ -1,4 +1,4 @@
-"""`import thalweg` is quick: nothing is loaded before it is used."""
+"""`import thalweg` is quick: nothing that takes time is loaded before it is used."""
 
 from __future__ import annotations
 

@@ -61,9 +61,15 @@ class Feed:
     def handed(self) -> Handed:
         return self._spool.handed()
 
+    def _before(self) -> Handed:
+        """What rows that come now follow."""
+        if self._spool.is_closed:
+            raise QueryError(f'stream "{self._stream.name}" was closed')
+        return self.handed
+
     def rows(self, rows: Iterable[Row], at: Instant | Sequence[Instant] | None) -> Fed:
         """Take rows as Python has them."""
-        before = self.handed
+        before = self._before()
         listed = list(rows)
         state = Accepting(self._timed, self._finest, before.largest, before.seen)
         times = self._times(at, len(listed))
@@ -76,7 +82,7 @@ class Feed:
 
     def table(self, table: pa.Table, at: Instant | Sequence[Instant] | None) -> Fed:
         """Take the rows of a table, column by column."""
-        before = self.handed
+        before = self._before()
         times = self._times(at, len(table))
         if times is not None:
             table = table.append_column(_AT, pa.array(times, pa.int64()))
@@ -91,14 +97,14 @@ class Feed:
 
     def advance(self, instant: Instant) -> None:
         """Promise that no row before an instant will come any more."""
-        before = self.handed
+        before = self._before()
         largest = _ticks(instant, self._stream) + self._stream.slack
         if before.largest is None or largest > before.largest:
             nothing = as_delta([], self._stream.columns)
             self._spool.add(nothing, [], [], replace(before, largest=largest))
 
     def close(self) -> None:
-        self._spool.close()
+        self._spool.close(self._stream.columns)
 
     def _keep(
         self, taken: Delta, late: list[Accepted], rejects: list[Reject], after: Handed

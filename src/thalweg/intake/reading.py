@@ -103,9 +103,6 @@ class StreamReader:
         assert self._cut_slices is not None, "only what can be cut is read in parts"
         return self._cut_slices.ahead(cursor, rows)
 
-    def waits(self, cursor: Cursor) -> bool:
-        return False
-
 
 # A row, and the place behind it: the file's place and name, and the mark in it.
 _Placed = tuple[Accepted | Reject, int, str | None, Mark]
@@ -129,7 +126,7 @@ class _RowSlices:
             state.judge(row)
             place = index, name, mark.offset, mark.line
         if state.seen > cursor.seen:
-            reached = Cursor(*place, state.seen, state.largest)
+            reached = Cursor(*place, state.seen, state.largest, cursor.limit)
         at_end = state.seen - cursor.seen < rows
         if not at_end:
             self._at = reached

@@ -7,7 +7,7 @@ source as a file.
 
 What is read is counted in steps: a row is one, and the end of a block, where what
 it promises begins to hold, is another one. So many steps from a cursor on are the
-same whenever they are read, however much has come since.
+same whenever they are read, however much has come since. The end is a block, too.
 """
 
 from __future__ import annotations
@@ -16,16 +16,18 @@ import os
 import pickle
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from thalweg.catalog import Stream
 from thalweg.intake.slices import Cursor, Slice, together
-from thalweg.operators.delta import Delta
+from thalweg.operators.delta import Delta, nothing
 from thalweg.sources import Accepted, Reject
+from thalweg.types import Schema
 
+# What the cursor behind the last block has for a name.
 _END = "end"
 # A block begins with the number of its rows.
 _SIZE_BYTES = 8
@@ -49,6 +51,7 @@ class _Block:
     late: list[Accepted]
     rejects: list[Reject]
     after: Handed
+    is_last: bool = False
 
 
 class Spool:
@@ -63,30 +66,59 @@ class Spool:
         self, rows: Delta, late: Sequence[Accepted], rejects: Sequence[Reject], after: Handed
     ) -> None:
         """Keep the rows that were taken, and those that were refused on the way."""
-        block = _Block(rows, [*late], [*rejects], after)
-        size = len(rows).to_bytes(_SIZE_BYTES)
-        _write(self._folder / str(self._next), size + pickle.dumps(block, 5))
-        self._next += 1
+        self._add(_Block(rows, [*late], [*rejects], after))
 
-    def close(self) -> None:
+    def close(self, columns: Schema) -> None:
         """Say that no more rows will come."""
-        _write(self._folder / _END, b"")
+        if not self.is_closed:
+            self._add(_Block(nothing(columns), [], [], self.handed(), is_last=True))
 
     @property
     def is_closed(self) -> bool:
-        return (self._folder / _END).exists()
+        last = self._last()
+        return last is not None and last.is_last
 
     def handed(self) -> Handed:
         """What this writer and those before it have added."""
-        return _block(self._folder / str(self._next - 1)).after if self._next else Handed()
+        last = self._last()
+        return Handed() if last is None else last.after
+
+    def _add(self, block: _Block) -> None:
+        size = len(block.rows).to_bytes(_SIZE_BYTES)
+        _write(self._folder / str(self._next), size + pickle.dumps(block, 5))
+        self._next += 1
+
+    def _last(self) -> _Block | None:
+        return _block(self._folder / str(self._next - 1)) if self._next else None
+
+
+class SpooledSource:
+    """A spool that is filled while it is read; its limit is a number of blocks."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def look(self, cursor: Cursor, now: int) -> Cursor:
+        """The cursor with what is there now as its limit."""
+        limit = cursor.limit or 0
+        while (self._folder / str(limit)).exists():
+            limit += 1
+        return replace(cursor, limit=limit)
+
+    def is_over(self, cursor: Cursor) -> bool:
+        """Whether nothing will ever follow."""
+        return cursor.name == _END
+
+    def promised(self, now: int) -> None:
+        """The clock promises nothing: whoever feeds does."""
 
 
 class SpooledReader:
     """The reading side, slice after slice from any cursor.
 
-    A slice has the steps that were asked for, fewer where no more have come yet. Late
-    rows and rejects come with the first step of their block. Of a cursor, `file` is the
-    block and `offset` the row in it.
+    A slice has the steps that were asked for, fewer where no more have come yet or none
+    may be read. Late rows and rejects come with the first step of their block. Of a
+    cursor, `file` is the block and `offset` the row in it.
     """
 
     def __init__(self, folder: Path, stream: Stream) -> None:
@@ -98,12 +130,12 @@ class SpooledReader:
         return Cursor()
 
     def read(self, cursor: Cursor, steps: int) -> Slice:
-        closed = (self._folder / _END).exists()
         number, offset, largest = cursor.file, cursor.offset, cursor.largest
+        name = cursor.name
         parts: list[Delta] = []
         late: list[Accepted] = []
         rejects: list[Reject] = []
-        while steps and (block := self._block(number)) is not None:
+        while steps and (block := self._block(number, cursor.limit)) is not None:
             if offset == 0:
                 late += block.late
                 rejects += block.rejects
@@ -115,14 +147,15 @@ class SpooledReader:
             offset = end
             if steps:
                 largest = _later(largest, block.after.largest)
+                name = _END if block.is_last else None
                 steps, number, offset = steps - 1, number + 1, 0
         taken = together(parts, self._schema)
         return Slice(
             taken,
             late,
             rejects,
-            Cursor(number, None, offset, 0, cursor.seen + len(taken), largest),
-            closed and not offset and self._size(number) is None,
+            Cursor(number, name, offset, 0, cursor.seen + len(taken), largest, cursor.limit),
+            name == _END or number == cursor.limit,
         )
 
     def slices(self, cursor: Cursor, rows: int) -> Iterator[Slice]:
@@ -131,7 +164,7 @@ class SpooledReader:
     def cuts(self, cursor: Cursor, rows: int, parallel: int) -> tuple[int, ...]:
         """The steps that can be taken now: a batch that is repeated takes the same."""
         number, steps = cursor.file, -cursor.offset
-        while steps < rows and (size := self._size(number)) is not None:
+        while steps < rows and (size := self._size(number, cursor.limit)) is not None:
             number, steps = number + 1, steps + size + 1
         return (max(0, min(rows, steps)),)
 
@@ -139,18 +172,18 @@ class SpooledReader:
         assert not rows, "a spool is read in one part"
         return cursor
 
-    def waits(self, cursor: Cursor) -> bool:
-        nothing = not cursor.offset and self._size(cursor.file) is None
-        return nothing and not (self._folder / _END).exists()
-
-    def _size(self, number: int) -> int | None:
+    def _size(self, number: int, limit: int | None) -> int | None:
+        if number == limit:
+            return None
         try:
             with open(self._folder / str(number), "rb") as file:
                 return int.from_bytes(file.read(_SIZE_BYTES))
         except FileNotFoundError:
             return None
 
-    def _block(self, number: int) -> _Block | None:
+    def _block(self, number: int, limit: int | None) -> _Block | None:
+        if number == limit:
+            return None
         if self._known is None or self._known[0] != number:
             path = self._folder / str(number)
             if not path.exists():

@@ -87,7 +87,7 @@ class Intake:
     ) -> dict[int, list[Piece]]:
         """Write what the fragments make of some rows, by shard."""
         with clock.time("filter"):
-            stepped = self.fragments.step({self.stream: rows}, {self.stream: BEFORE_TIME}, {})
+            stepped = self.fragments.step({self.stream: rows}, {self.stream: BEFORE_TIME}, {}, {})
         _note(failures, stepped.failures)
         pieces: dict[int, list[Piece]] = {}
         for exchange in self.exchanges:

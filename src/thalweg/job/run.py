@@ -12,15 +12,23 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import StreamingQueryException
 
+from thalweg.clock import wall_clock
 from thalweg.control import Entry
 from thalweg.intake.take import Taken
 from thalweg.job.failures import as_error
 from thalweg.job.labels import labels
 from thalweg.job.session import log_of
 from thalweg.job.settings import own_session
-from thalweg.job.source import ThalwegSource, is_stopped, let_run, stop_after_batch
+from thalweg.job.source import (
+    ThalwegSource,
+    is_stopped,
+    let_run,
+    stop_after_batch,
+    stop_soon,
+)
 from thalweg.job.standing import answered_before
 from thalweg.job.stateful import OUTPUT, STATE, shard_function
+from thalweg.outlet.begin import has_news
 from thalweg.outlet.commit import Outlet
 from thalweg.shard.step import ShardResult
 from thalweg.shard.working import remove_working_state
@@ -59,13 +67,13 @@ class Job:
     """Runs in the background from `start` to `stop`, or until all input is answered."""
 
     def __init__(self, spark: SparkSession, work: Work, follow: Follow = lambda done: None) -> None:
-        self.session = own_session(spark)
+        self._spark = own_session(spark)
         self._work = work
         self._follow = follow
         self._outlet = Outlet(work)
         self._stopping = False
         self._flushed = self._ended = time.monotonic()
-        self._query: Any = None
+        self.query: Any = None
         self._failure: BaseException | None = None
         self.entry: Entry | None = None
         self.answered: int | None = None
@@ -74,16 +82,16 @@ class Job:
         self._work.save()
         let_run(self._work.root)
         self.entry = self._outlet.start()
-        self.session.dataSource.register(ThalwegSource)
-        root, partitions = str(self._work.root), self.session.sparkContext.defaultParallelism
+        self._spark.dataSource.register(ThalwegSource)
+        root, partitions = str(self._work.root), self._spark.sparkContext.defaultParallelism
         numbers = labels(self._work.root, self._work.shards, partitions)
-        source = self.session.readStream.format("thalweg").options(
+        source = self._spark.readStream.format("thalweg").options(
             root=root,
             labels=",".join(map(str, numbers)),
             cores=str(partitions),
         )
         self._ended = time.monotonic()
-        self._query = (
+        self.query = (
             source.load()
             .groupBy("label")
             .applyInPandasWithState(
@@ -105,35 +113,39 @@ class Job:
     @property
     def is_over(self) -> bool:
         """Whether the job has failed, or no batch will follow."""
-        return not self._query.isActive or self._failure is not None or self._is_done()
-
-    def end(self) -> None:
-        """End a job that is over; raises if it failed."""
-        if self._query.isActive and self._failure is None:
-            with suppress(StreamingQueryException):
-                self._query.processAllAvailable()
-        failure = self._query.exception()
-        self._query.stop()
-        if self._failure is not None:
-            raise self._failure
-        if failure is not None:
-            raise as_error(str(failure), log_of(self.session))
-        if self.is_finished:
-            remove_working_state(self._work.root)
+        return not self.query.isActive or self._failure is not None or self._is_done()
 
     @property
     def is_idle(self) -> bool:
-        """Whether everything that can be answered now is answered."""
-        entry = self.entry
-        return entry is not None and entry.quiet and not self._work.has_news(entry.open_cursors())
+        """Whether everything that was there up to now is answered."""
+        return (
+            self.entry is not None
+            and self.entry.waits
+            and not has_news(self._work, self.entry, wall_clock())
+        )
 
     def abandon(self) -> None:
         """Stop at once; the next start repeats the batch that is on."""
-        self._query.stop()
+        self.query.stop()
+
+    def end(self) -> None:
+        """End a job that is over; raises if it failed."""
+        if self.query.isActive and self._failure is None:
+            with suppress(StreamingQueryException):
+                self.query.processAllAvailable()
+        failure = self.query.exception()
+        self.query.stop()
+        if self._failure is not None:
+            raise self._failure
+        if failure is not None:
+            raise as_error(str(failure), log_of(self._spark))
+        if self.is_finished:
+            remove_working_state(self._work.root)
 
     def stop(self) -> None:
         """Stop when the batch that is on is done; the next start goes on from there."""
         self._stopping = True
+        stop_soon(self._work.root)
 
     @property
     def is_finished(self) -> bool:
@@ -141,7 +153,8 @@ class Job:
 
     def _is_done(self) -> bool:
         """Whether no batch will follow."""
-        if self._stopping and not self._query.status["isTriggerActive"]:
+        idle = self._stopping and not self.query.status["isTriggerActive"]
+        if idle and not (self.entry is not None and self.entry.waits and self.entry.unwritten):
             stop_after_batch(self._work.root)
         return self.is_finished or is_stopped(self._work.root)
 
@@ -164,7 +177,7 @@ class Job:
         if flush:
             self._flushed = now
         entry = self._outlet.end_batch(rows[0]["batch"], takes, results, flush)
-        if self._stopping and self.entry is not None and self.entry.flush:
+        if self._stopping and not entry.unwritten:
             stop_after_batch(self._work.root)
         if self.entry is not None:
             self.answered = answered_before(self._work, self.entry, entry)

@@ -7,30 +7,18 @@ so the offset that Spark logs names it all.
 from __future__ import annotations
 
 import pickle
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
-from thalweg.control import ControlLog, Entry
-from thalweg.job.tasks import take_batch
-from thalweg.work import Work
+from thalweg.control import ControlLog
+from thalweg.job.tasks import begins, take_batch
 
 SCHEMA = "label int, batch long, body binary"
-
-
-# Tasks that read, for each core: enough to even out streams of different sizes. Further
-# streams share tasks, each of which costs some milliseconds whatever it reads.
-_TASKS_PER_CORE = 4
-# How often to look for news while all is quiet, and how long before Spark is told of none:
-# its own look for a batch costs more.
-_LOOK_SECONDS = 0.005
-_IDLE_SECONDS = 0.25
 
 
 class Take(InputPartition):
@@ -58,32 +46,17 @@ class ThalwegReader(DataSourceStreamReader):
     def __init__(self, options: Any) -> None:
         self._root = options["root"]
         self._labels = [int(label) for label in options["labels"].split(",")]
-        self._tasks = _TASKS_PER_CORE * int(options["cores"])
+        # A task costs some milliseconds whatever it reads, so streams share them.
+        self._tasks = int(options["cores"])
 
     def initialOffset(self) -> dict[str, int]:
         return {"batch": 0}
 
     def latestOffset(self, start: dict[str, int], limit: Any = None) -> dict[str, int]:
-        log = ControlLog(Path(self._root))
-        batch = start["batch"]
-        if not log.has(batch) or not self._is_due(log.read(batch)):
+        root, batch = Path(self._root), start["batch"]
+        if is_stopped(root) or not begins(self._root, batch, is_stopping(root)):
             return start
         return {"batch": batch + 1}
-
-    def _is_due(self, entry: Entry) -> bool:
-        """Whether a batch is to follow; looks for news for a while where there are none."""
-        if entry.finished or is_stopped(Path(self._root)):
-            return False
-        cursors, deadline = entry.open_cursors(), time.monotonic() + _IDLE_SECONDS
-        while entry.quiet and not self._work.has_news(cursors):
-            if time.monotonic() > deadline or is_stopped(Path(self._root)):
-                return False
-            time.sleep(_LOOK_SECONDS)
-        return True
-
-    @cached_property
-    def _work(self) -> Work:
-        return Work.load(Path(self._root))
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         batch = start["batch"]
@@ -133,8 +106,18 @@ def _evenly(parts: list[tuple[int, str, int]], tasks: int) -> list[tuple[tuple[s
     return [tuple(own) for own in owned]
 
 
-# A job that is asked to stop says so by a file: its source lives in another process.
+# A job that is asked to stop says so by files: its source lives in another process.
 _STOP = "stop"
+_STOPPING = "stopping"
+
+
+def stop_soon(root: Path) -> None:
+    """Write what waits to be written, and nothing more."""
+    (root / _STOPPING).touch()
+
+
+def is_stopping(root: Path) -> bool:
+    return (root / _STOPPING).exists()
 
 
 def stop_after_batch(root: Path) -> None:
@@ -143,6 +126,7 @@ def stop_after_batch(root: Path) -> None:
 
 def let_run(root: Path) -> None:
     (root / _STOP).unlink(missing_ok=True)
+    (root / _STOPPING).unlink(missing_ok=True)
 
 
 def is_stopped(root: Path) -> bool:

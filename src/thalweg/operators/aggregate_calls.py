@@ -141,6 +141,14 @@ class Plan:
         return all(measure.adds_up for measure in self.measures)
 
     @property
+    def are_whole(self) -> bool:
+        """Whether all are sums of whole numbers over all rows."""
+        return all(
+            isinstance(measure, Count | Whole | Halves | Quarters) and measure.distinct is None
+            for measure in self.measures
+        )
+
+    @property
     def types(self) -> tuple[Type, ...]:
         """The columns of all measures."""
         return tuple(type_ for measure in self.measures for type_ in measure.types)

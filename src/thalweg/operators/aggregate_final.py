@@ -25,13 +25,15 @@ from thalweg.operators.groups import Groups
 from thalweg.operators.measure_doubles import DoubleSum, SquareSum
 from thalweg.operators.measures import Bag, Distinct, Extreme, Measure, Numbers, Totals
 from thalweg.operators.member_folds import BagFold, DistinctFold, ExtremeFold
+from thalweg.operators.repeated import Entries, Repeater
 from thalweg.operators.same_rows import same_rows
 from thalweg.plan.expressions import AggregateCall
 from thalweg.plan.nodes import Aggregate
+from thalweg.plan.placed import SteppedRstream
 from thalweg.vector.column import Columns, Index, joined, taken
 
 # The value of an aggregate on the argument rows of a group.
-Define = Callable[[AggregateCall, list[tuple[Any, ...]]], Any]
+Define = Callable[[AggregateCall, Columns, Index], Any]
 
 
 class FinalAggregateRun:
@@ -74,24 +76,33 @@ class FinalAggregateRun:
                 self._members[i] = BagFold(measure, *columns)
 
     def step(self, inputs: tuple[Delta, ...], moment: Moment) -> Delta:
-        (delta,) = inputs
+        due = self._due(inputs[0], moment)
+        if due is None:
+            return nothing(self._plan.schema)
+        events, course = due
+        changes = self._changes(course, self._around(events, course))
+        self._shown = True
+        self._forget(course)
+        return changes
+
+    def _due(self, delta: Delta, moment: Moment) -> tuple[Events, Course] | None:
+        """Take in parts; the events that are certain now, and their course."""
         if len(delta):
             self._enter(delta)
         if not self._begun:
             self._begin(moment)
-        due = self._groups.due(moment.frontier)
-        if due is None:
-            return nothing(self._plan.schema)
-        events, course = due
-        around = self._around(events, course)
-        changes = self._changes(course, around)
-        self._shown = True
+        return self._groups.due(moment.frontier)
+
+    def _forget(self, course: Course) -> None:
+        """Let go of groups that are empty, and of members that left."""
         for fold in self._members.values():
             fold.forget()
         if self._plan.keys:
             slots = course.slot[course.first]
             self._groups.release(slots, self._totals[0].totals[slots, 0] == 0)
-        return changes
+
+    def next_time(self) -> int | None:
+        return self._groups.next_time()
 
     def _enter(self, delta: Delta) -> None:
         width = len(self._plan.keys)
@@ -208,3 +219,41 @@ class FinalAggregateRun:
             before = shown.values(*(measure.before for measure in needed))
             values.append(joined([after, before]))
         return tuple(values)
+
+
+class RepeatedAggregateRun(FinalAggregateRun):
+    """RSTREAM by steps of GROUP BY: each group at every multiple while it is there."""
+
+    STATE: ClassVar[tuple[str, ...]] = (*FinalAggregateRun.STATE, "_repeater")
+
+    def __init__(
+        self,
+        plan: Aggregate,
+        measures: Measures,
+        define: Define,
+        always_there: bool,
+        rstream: SteppedRstream,
+    ) -> None:
+        super().__init__(plan, measures, define, always_there)
+        self._repeater = Repeater(rstream)
+
+    def step(self, inputs: tuple[Delta, ...], moment: Moment) -> Delta:
+        due = self._due(inputs[0], moment)
+        if due is None:
+            return self._repeater.step(None, moment)
+        events, course = due
+        entries = self._entries(course, self._around(events, course))
+        self._forget(course)
+        return self._repeater.step(entries, moment)
+
+    def _entries(self, course: Course, around: list[Around]) -> Entries:
+        found = dict(zip(self._measures.measures, around, strict=True))
+        values = [
+            shown.values(*(found[measure].after for measure in shown.measures))
+            for shown in self._measures.shown
+        ]
+        there = np.ones(len(course), np.int64)
+        if self._plan.keys:
+            there = (around[0].after[:, 0] > 0).astype(np.int64)
+        columns = (*self._groups.keys(course.slot), *values)
+        return Entries(columns, course.slot, course.time, course.previous, there)

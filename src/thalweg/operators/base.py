@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
-from thalweg.operators.delta import Delta
+from thalweg.operators.delta import BEFORE_TIME, Delta
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,13 +16,15 @@ class Moment:
     Everything before `frontier` is known of all inputs, before `frontiers[i]` of
     input i. `firsts` has the instants of the first rows of the source streams below,
     in their own units, and `begin` the first of them, in ours; each is there once it
-    is before the frontier, and thereby certain.
+    is before the frontier, and thereby certain. `lasts` has the last instants of the
+    rows of source streams so far, in their own units.
     """
 
     frontier: int
     frontiers: tuple[int, ...]
     firsts: Mapping[str, int]
     begin: int | None
+    lasts: Mapping[str, int]
 
 
 class Operator(Protocol):
@@ -34,6 +36,16 @@ class Operator(Protocol):
     def step(self, inputs: tuple[Delta, ...], moment: Moment) -> Delta:
         """The changes that follow from those of the inputs and from the passing of time."""
         ...
+
+
+def next_time(operator: Operator) -> int | None:
+    """The first instant at which an operator may have something to say though no more comes
+    in; None if there is none. One that keeps a state and does not tell may have at any."""
+    tells = getattr(operator, "next_time", None)
+    if tells is not None:
+        found: int | None = tells()
+        return found
+    return BEFORE_TIME if operator.STATE else None
 
 
 def snapshot(operator: Operator) -> tuple[Any, ...]:

@@ -2,8 +2,8 @@
 
 The elements that windows may still hold are kept, and at every instant at which
 something can change the reference computes the relation from them. Exact and
-slow. It runs subqueries that are correlated or inside expressions, RSTREAM, and
-streams whose order another window counts rows by.
+slow. It runs subqueries that are correlated or inside expressions, RSTREAM of what
+does not change in steps, and streams whose order another window counts rows by.
 """
 
 from __future__ import annotations

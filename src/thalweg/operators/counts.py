@@ -30,13 +30,14 @@ Combine = Callable[..., npt.NDArray[np.int64]]
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Changes of output counts in the order of time: of a row at an instant.
+    """Changes of output counts in the order of time: of a row, which has a slot, at an instant.
 
     `previous` is the change before of the same row, or -1; `before` and `after` are
     the counts around the instant.
     """
 
     columns: Columns
+    slot: Times
     time: Times
     previous: Times
     before: Times
@@ -95,8 +96,10 @@ class CountedRows:
         earlier[first] = was
         changed = after != earlier
         rows = np.flatnonzero(changed)
+        slots = course.slot[rows]
         steps = Steps(
-            self._keys.take(course.slot[rows]),
+            self._keys.take(slots),
+            slots,
             course.time[rows],
             link_changes(course.previous, changed, len(rows)),
             earlier[rows],
@@ -105,6 +108,9 @@ class CountedRows:
         count_events(self._waiting, events, -1)
         self._release(course.slot[first])
         return steps
+
+    def next_time(self) -> int | None:
+        return self._agenda.next_time()
 
     def _release(self, slots: Times) -> None:
         idle = (self._waiting[slots] == 0) & (self._counts.take(slots, axis=0) == 0).all(axis=1)

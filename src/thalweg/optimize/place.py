@@ -17,6 +17,7 @@ from thalweg.catalog import Stream
 from thalweg.operators.aggregate_calls import part_types, parts_add_up
 from thalweg.optimize.entering import istream_to_entering
 from thalweg.optimize.merge_scans import merge_scans
+from thalweg.optimize.stepping import step_rstreams
 from thalweg.plan.expressions import (
     Call,
     Column,
@@ -38,7 +39,6 @@ from thalweg.plan.nodes import (
     QueryScan,
     RangeWindow,
     RowsWindow,
-    Rstream,
     SetOperation,
     SlideWindow,
     StreamOperator,
@@ -52,6 +52,7 @@ from thalweg.plan.placed import (
     PlacedQuery,
     Placement,
     Received,
+    SteppedRstream,
     adds_up,
     is_fixed,
     is_linear,
@@ -66,7 +67,8 @@ def place(queries: Mapping[str, Plan], streams: Mapping[str, Stream]) -> Placeme
     placer = Placer({name: stream.rank for name, stream in streams.items()})
     times = {name: stream.time_column for name, stream in streams.items()}
     placed = tuple(
-        placer.root(name, istream_to_entering(plan, times)) for name, plan in queries.items()
+        placer.root(name, istream_to_entering(step_rstreams(plan), times))
+        for name, plan in queries.items()
     )
     return merge_scans(Placement(tuple(placer.exchanges), placed))
 
@@ -82,9 +84,10 @@ class Placer:
         return PlacedQuery(name, self.one(plan) if spread is None else spread, spread is not None)
 
     def _brought_together(self, plan: Plan) -> Plan | None:
-        if isinstance(plan, Rstream):
-            return None
-        if isinstance(plan, StreamOperator):
+        """The plan spread by columns that it does not show."""
+        if _repeats(plan):
+            return self._anyhow(plan)
+        if isinstance(plan, StreamOperator) and is_local(plan):
             relation = self._netted(plan.input)
             return None if relation is None else replace(plan, input=relation)
         return None if plan.is_stream else self._netted(plan)
@@ -120,8 +123,9 @@ class Placer:
             return spread
         match plan:
             case Filter(input=source) | Project(input=source) if is_local(plan):
-                below = self._anyhow(source)
-                return None if below is None else plan.with_inputs((below,))
+                return _rebuilt(plan, [self._anyhow(source)])
+            case SteppedRstream(input=source):
+                return _rebuilt(plan, [self._anyhow(source)])
             case Aggregate(keys=keys) if keys and is_local(plan):
                 return self._aggregate(plan, tuple(range(len(keys))))
         return None
@@ -143,8 +147,6 @@ class Placer:
                 return self._above(plan, source, keys)
             case UnboundedWindow(input=source) | Filter(input=source) | Distinct(input=source):
                 return self._above(plan, source, keys)
-            case Rstream():
-                return None
             case StreamOperator(input=source):
                 return self._above(plan, source, keys)
             case QueryScan(plan=inner):
@@ -327,6 +329,16 @@ def _partner(plan: JoinGraph, key: int, start: int, end: int) -> int | None:
                 if start <= column < end:
                     return column - start
     return None
+
+
+def _repeats(plan: Plan) -> bool:
+    """Whether the plan is a stream of whole relations: equal rows need not meet."""
+    match plan:
+        case SteppedRstream():
+            return True
+        case Filter(input=source) | Project(input=source):
+            return plan.is_stream and is_local(plan) and _repeats(source)
+    return False
 
 
 def _rebuilt(plan: Plan, inputs: list[Plan | None]) -> Plan | None:

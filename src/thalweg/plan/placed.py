@@ -63,6 +63,31 @@ class Entering(StreamOperator):
 
 
 @dataclass(frozen=True)
+class Lasting:
+    """A window over a source stream whose unit has `scale` ticks here.
+
+    Its last change follows from the last row of the stream.
+    """
+
+    stream: str
+    scale: int
+    span: int
+    step: int
+
+
+@dataclass(frozen=True)
+class SteppedRstream(Rstream):
+    """RSTREAM of a relation that is evaluated at the multiples of some steps alone.
+
+    `lasting` are the windows up to whose last change time is counted; there are none
+    where every row leaves by itself.
+    """
+
+    steps: tuple[int, ...]
+    lasting: tuple[Lasting, ...]
+
+
+@dataclass(frozen=True)
 class PartialAggregate(OneInput):
     """Rows as parts of groups: keys, then what the aggregates need to know.
 
@@ -192,7 +217,9 @@ def is_linear(plan: Plan) -> bool:
 
 def is_local(plan: Plan) -> bool:
     """Whether the node can be computed from what one shard has."""
-    return not isinstance(plan, Rstream) and not any(map(has_subquery, plan.expressions))
+    if isinstance(plan, Rstream) and not isinstance(plan, SteppedRstream):
+        return False
+    return not any(map(has_subquery, plan.expressions))
 
 
 def is_fixed(plan: Plan) -> bool:

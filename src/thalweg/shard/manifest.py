@@ -33,6 +33,7 @@ class Input:
     pieces: tuple[Piece, ...]
     promises: dict[int, int]
     firsts: dict[str, int]
+    lasts: dict[str, int]
     flush: bool
 
     @property

@@ -87,7 +87,7 @@ def work_together(members: Sequence[Member], root: Path, shards: int, rows_per_b
             spool = Spool(work.spool(name))
             taken = as_delta(state.arrivals, state.stream.columns)
             spool.add(taken, state.late, state.rejects, Handed(state.seen, state.largest))
-            spool.close()
+            spool.close(state.stream.columns)
     return work
 
 
