@@ -87,6 +87,18 @@ def test_explain_statements_print_plans(thalweg: Command, tmp_path: Path) -> Non
     assert "Query dear (symbol, price)" in ended.out
 
 
+def test_explain_the_whole_and_its_job(thalweg: Command, tmp_path: Path) -> None:
+    """As JSON what golden/plan/global_and_job.cqlt has as text."""
+    write_files(tmp_path)
+    whole = json.loads(thalweg("explain", "t.cql", "--stage", "global", "--json").out)
+    assert [exchange["stream"] for exchange in whole["exchanges"]] == ["Trades", "Trades"]
+    assert [query["query"] for query in whole["queries"]] == ["dear", "latest"]
+    job = json.loads(thalweg("explain", "t.cql", "--stage", "job", "--query", "dear", "--json").out)
+    assert job["intake"][0]["source"] == "csv('trades.csv')"
+    assert [sent["for"] for sent in job["intake"][0]["sends"]] == [["dear"]]
+    assert job["outlet"] == [{"query": "dear", "to": ["the terminal"]}]
+
+
 def test_explain_as_json(thalweg: Command, tmp_path: Path) -> None:
     write_files(tmp_path)
     plans = json.loads(thalweg("explain", "t.cql", "--json").out)

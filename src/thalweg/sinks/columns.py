@@ -83,9 +83,11 @@ def _write_parquet(request: SinkRequest, records: Iterable[Records]) -> None:
 
 
 def records_table(records: Records, schema: pa.Schema) -> pa.Table:
-    """Records that are in order, with the columns of a schema; signs are two words."""
-    signs = pa.array((records.weight < 0).view(np.int8))
-    arrays = [pa.array(records.time), pa.DictionaryArray.from_arrays(signs, _SIGNS.dictionary)]
+    """Records that are in order, in the columns of a schema, which has signs as text or as
+    numbers of texts."""
+    numbers = pa.array((records.weight < 0).view(np.int8))
+    signs = pa.DictionaryArray.from_arrays(numbers, _SIGNS.dictionary)
+    arrays = [pa.array(records.time), signs.cast(schema.types[1])]
     arrays += [column.to_arrow() for column in records.columns]
     return pa.Table.from_arrays(arrays, schema=schema)
 
