@@ -19,6 +19,8 @@ from thalweg.testing.strategies import random_case
 from thalweg.testing.together import Member, Outcome, unfed_together
 
 SEEDS = 25
+# What stays of a feed: the last block, and what the last two batches have read.
+MOST_BLOCKS = 4
 
 
 class Hand:
@@ -113,3 +115,18 @@ def test_a_job_without_news_comes_to_rest(tmp_path: Path) -> None:
         assert has_news(work, job.entry, 0)
         assert job.begin()
         remove_working_state(work.root)
+
+
+def test_what_was_fed_and_read_is_swept(tmp_path: Path) -> None:
+    chance, case = random.Random(0), random_case(0)
+    member = Member("fed", case.program(), case.feeds())
+    work = unfed_together([member], tmp_path, 2, 1000)
+    (name, state), *_ = member.judged().items()
+    hand, job = Hand(state, Spool(work.spool(name))), PlainJob(work)
+    for _ in range(10):
+        hand.feed(chance)
+        while job.begin():
+            job.batch()
+    assert 0 < len(list(work.spool(name).iterdir())) <= MOST_BLOCKS
+    assert Spool(work.spool(name)).handed().seen == job.entry.rows[name]
+    remove_working_state(work.root)

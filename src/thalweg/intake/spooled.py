@@ -60,7 +60,7 @@ class Spool:
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
-        self._next = sum(1 for path in folder.iterdir() if path.name.isdigit())
+        self._next = max(_numbers(folder), default=-1) + 1
 
     def add(
         self, rows: Delta, late: Sequence[Accepted], rejects: Sequence[Reject], after: Handed
@@ -111,6 +111,13 @@ class SpooledSource:
 
     def promised(self, now: int) -> None:
         """The clock promises nothing: whoever feeds does."""
+
+    def sweep(self, cursor: Cursor) -> None:
+        """Remove what lies before a cursor, but for the last block: whoever writes goes on
+        from there."""
+        for number in _numbers(self._folder):
+            if number < cursor.file - 1:
+                (self._folder / str(number)).unlink()
 
 
 class SpooledReader:
@@ -190,6 +197,10 @@ class SpooledReader:
                 return None
             self._known = number, _block(path)
         return self._known[1]
+
+
+def _numbers(folder: Path) -> list[int]:
+    return [int(path.name) for path in folder.glob("*") if path.name.isdigit()]
 
 
 def _block(path: Path) -> _Block:
