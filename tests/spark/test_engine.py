@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 import thalweg
 from thalweg.errors import SourceText
+from thalweg.job.run import BatchDone
 from thalweg.program import bind_script
 from thalweg.testing.engines import reference
 from thalweg.testing.feeds import FeedRow, Feeds
@@ -160,6 +161,28 @@ def test_a_subscriber_that_fails_ends_the_job(spark: SparkSession) -> None:
     engine.close("S")
     with pytest.raises(ValueError, match="no room"):
         engine.wait(SECONDS)
+
+
+def test_a_batch_that_is_repeated_counts_once(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a crash between the end of a batch and Spark's own note of it."""
+    engine = thalweg.Engine(spark)
+    once = engine._after_batch
+
+    def twice(done: BatchDone) -> None:
+        once(done)
+        once(done)
+
+    monkeypatch.setattr(engine, "_after_batch", twice)
+    engine.execute("CREATE STREAM S (x INT) FROM memory(); CREATE QUERY q AS SELECT x FROM S;")
+    with engine.start():
+        engine.feed("S", [(1,), (2,)], at=[1, 2])
+        engine.close("S")
+        engine.wait(SECONDS)
+    assert [change.values for change in engine.answers("q")] == [(1,), (2,)]
+    with pytest.raises(thalweg.QueryError, match="has stopped"):
+        engine.feed("S", [(3,)], at=3)
 
 
 def test_mistakes_say_what_to_do_instead(spark: SparkSession) -> None:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pyarrow as pa
 
 from thalweg.catalog import Query, Stream, Table, kind_of
+from thalweg.control import ControlLog
 from thalweg.cql.script import read_script
 from thalweg.errors import QueryError, SourceText, did_you_mean
 from thalweg.explain import explain_text
@@ -55,8 +56,9 @@ Subscriber = Callable[[Answer], None]
 class _Run:
     """A job from its start on, and what it has left so far.
 
-    `pieces` are, by query and batch, where its records lie. A `checkpoint`, if there is
-    one, is open to others when the job is over.
+    `pieces` are, by query and batch, where its records lie, up to the entry `known`: a
+    batch that Spark repeats after a restart is not counted again. A `checkpoint`, if there
+    is one, is open to others when the job is over.
     """
 
     program: Program
@@ -66,6 +68,7 @@ class _Run:
     report: RunReport
     keeps_answers: bool
     checkpoint: ExitStack
+    known: int
     pieces: dict[str, list[list[RecordPiece]]] = field(default_factory=lambda: defaultdict(list))
     feeds: dict[str, Feed] = field(default_factory=dict)
     is_over: bool = False
@@ -209,7 +212,8 @@ class Engine:
             work = going_on(fresh, shards)
             job = Job(self._spark, work, self._after_batch)
             held = ExitStack() if checkpoint is None else self._opened
-            run = _Run(program, work, job, targets, report, keep_answers, held)
+            known = ControlLog(folder.root).last() or 0
+            run = _Run(program, work, job, targets, report, keep_answers, held, known)
             if keep_answers:
                 run.pieces.update(pieces_of(folder.root))
             self._run = run
@@ -341,7 +345,8 @@ class Engine:
     def subscribe(self, query: str, subscriber: Subscriber) -> None:
         """Have a function called with the new records of a query after each batch that has some.
 
-        It is called in a thread of the engine; if it raises, the job fails.
+        It is called in a thread of the engine; if it raises, the job fails. After a crash
+        it may be called again with the records of the last batch.
         """
         self._subscribers[self._program.query(query).name].append(subscriber)
 
@@ -351,8 +356,9 @@ class Engine:
         own: dict[str, list[RecordPiece]] = defaultdict(list)
         for piece in done.entry.answers:
             own[piece.query].append(piece)
+        is_new, run.known = done.entry.batch > run.known, max(done.entry.batch, run.known)
         for name, pieces in own.items():
-            if run.keeps_answers:
+            if run.keeps_answers and is_new:
                 run.pieces[name].append(pieces)
             for subscriber in self._subscribers[name]:
                 subscriber(Answer(queries[name], run.records(queries[name], [pieces])))
