@@ -101,6 +101,28 @@ def _kind_first(value: Any) -> tuple[Any, ...]:
     return (1, type(value).__name__, sort_key(value))
 
 
+class Bag:
+    """A relation as it stands, change by change."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[Values] = Counter()
+        self._rows: dict[Values, Values] = {}
+
+    def change(self, values: Values, copies: int) -> None:
+        """Add copies of a row, or with a negative number take them away."""
+        key = shown_key(values)
+        self._counts[key] += copies
+        if self._counts[key]:
+            self._rows[key] = values
+        else:
+            del self._counts[key], self._rows[key]
+
+    def rows(self, keys: tuple[SortKey, ...] = ()) -> list[Values]:
+        """All copies of all rows, in the order in which ORDER BY … LIMIT takes them."""
+        listed = [self._rows[key] for key in self._counts.elements()]
+        return sorted(listed, key=lambda row: top_order(row, keys))
+
+
 def top_order(values: Values, keys: tuple[SortKey, ...]) -> tuple[Any, ...]:
     """The order in which ORDER BY … LIMIT takes rows; -0.0 comes before its equal 0.0."""
     directed = (_directed(values[key.column], key) for key in keys)

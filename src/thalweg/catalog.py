@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import count
 from typing import Any
 
 from sqlglot import exp
@@ -150,7 +149,14 @@ class Catalog:
         self._entries: dict[str, Entry] = {}
         self._functions: dict[str, Function] = {}
         self._broken: set[str] = set()
-        self._ranks = count()
+        self._next_rank = 0
+
+    def copy(self) -> Catalog:
+        """A catalog that can be added to without changing this one."""
+        other = Catalog()
+        other._entries, other._functions = dict(self._entries), dict(self._functions)
+        other._next_rank = self._next_rank
+        return other
 
     def __iter__(self) -> Iterator[Entry]:
         yield from self._entries.values()
@@ -197,7 +203,9 @@ class Catalog:
 
     def next_rank(self) -> int:
         """The rank of the next stream; that of a dropped one is not given again."""
-        return next(self._ranks)
+        rank = self._next_rank
+        self._next_rank += 1
+        return rank
 
     def streams(self) -> list[Stream]:
         return [entry for entry in self._entries.values() if isinstance(entry, Stream)]

@@ -21,9 +21,9 @@ from rich.text import Text
 
 from thalweg.catalog import Entry, Query
 from thalweg.cql.script import read_script
-from thalweg.demo.show import run_demo
 from thalweg.errors import QueryError, QueryErrors
 from thalweg.explain import explain_json, explain_text
+from thalweg.explain_job import explain_global, explain_job, text_of
 from thalweg.interrupts import Interrupted, Interrupts
 from thalweg.job.failures import JobFailed
 from thalweg.program import Program, bind_script
@@ -46,6 +46,8 @@ _out = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
 class Stage(StrEnum):
     bound = "bound"
     logical = "logical"
+    whole = "global"
+    job = "job"
 
 
 class Format(StrEnum):
@@ -96,13 +98,23 @@ def explain(
         str | None, typer.Option("--query", help="Only this query; all if not given.")
     ] = None,
     stage: Annotated[
-        Stage, typer.Option(help="The plan as bound, or after the rewrites.")
+        Stage,
+        typer.Option(
+            help="Plans as bound, or after the rewrites; the one plan of all, or its job."
+        ),
     ] = Stage.logical,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show the plans of a script's queries."""
     program = load(file)
-    queries = [program.query(query)] if query else program.catalog.queries()
+    only = program.query(query) if query else None
+    if stage in (Stage.whole, Stage.job):
+        document = (
+            explain_job(program, only) if stage is Stage.job else explain_global(program, only)
+        )
+        print(json.dumps(document, indent=2) if as_json else text_of(document))
+        return
+    queries = [only] if only else program.catalog.queries()
     if as_json:
         print(json.dumps([explain_json(q, stage.value) for q in queries], indent=2))
         return
@@ -235,11 +247,17 @@ def _print_report(report: RunReport, queries: list[Query]) -> None:
 @app.command()
 def demo(
     seconds: Annotated[
-        float, typer.Option(help="How long to play; 0 prints a few looks at once.")
-    ] = 12.0,
+        float, typer.Option(min=0, help="How long to play from the first answer on.")
+    ] = 30.0,
 ) -> None:
-    """Show a few queries over made-up streams, and their answers as they change."""
-    run_demo(_out, seconds)
+    """Run a few queries over made-up streams, and show their answers as they change."""
+    # Here, because it loads Spark: the other commands answer at once.
+    from thalweg.demo.show import run_demo
+
+    with Interrupts() as interrupts:
+        run_demo(_out, seconds, interrupts)
+    if interrupts.code is not None:
+        raise typer.Exit(interrupts.code)
 
 
 class BenchName(StrEnum):

@@ -145,6 +145,8 @@ class Dataflow:
         self._compiler = VectorCompiler(self._scalar, self._failures, store)
         self._nodes: list[Node] = []
         self._known: dict[Any, int] = {}
+        # By join: the stores that it looks into beside its inputs.
+        self._stores: dict[int, set[int]] = {}
         self._answers = {name: self._answer(plan) for name, plan in queries.items()}
         self._sent = {
             exchange.number: self._ordered(exchange.plan)
@@ -157,6 +159,10 @@ class Dataflow:
     def warm(self) -> int:
         """Have the code of all expressions before the first step; how many functions that is."""
         return self._compiler.warm()
+
+    def operators(self) -> list[tuple[Node, frozenset[Purpose]]]:
+        """All operators in the order in which they step, each with what it works for."""
+        return list(zip(self._nodes, map(frozenset, self._purposes), strict=True))
 
     # One step
 
@@ -244,7 +250,7 @@ class Dataflow:
         for number, index in self._sent.items():
             found[index].add(number)
         for index in reversed(range(len(found))):
-            for below in self._nodes[index].inputs:
+            for below in (*self._nodes[index].inputs, *self._stores.get(index, ())):
                 found[below] |= found[index]
         return found
 
@@ -404,15 +410,19 @@ class Dataflow:
         key = ("needed", graph, needed)
         if key not in self._known:
             inputs = tuple(self._node(member) for member in graph.members)
+            stores: set[int] = set()
 
             def view_of(member: int, columns: tuple[int, ...]) -> StoreView:
-                return self._view(graph.members[member], columns)
+                store, view = self._view(graph.members[member], columns)
+                stores.add(store)
+                return view
 
             run = JoinRun(graph, self._compiler, needed, view_of)
             self._known[key] = self._add(run, inputs)
+            self._stores[self._known[key]] = stores
         return self._known[key]
 
-    def _view(self, member: Plan, key: tuple[int, ...]) -> StoreView:
+    def _view(self, member: Plan, key: tuple[int, ...]) -> tuple[int, StoreView]:
         """The rows of a member of a join, from a store that others may read too."""
         columns: tuple[int, ...] = tuple(range(len(member.schema)))
         base, span = member, None
@@ -427,7 +437,7 @@ class Dataflow:
             self._known[name] = self._add(run, (self._node(base),))
         operator = self._nodes[self._known[name]].operator
         assert isinstance(operator, StoreRun), "a store is what was made under this name"
-        return StoreView(operator, columns, span)
+        return self._known[name], StoreView(operator, columns, span)
 
     def _rstream(self, plan: SteppedRstream, source: Plan) -> int:
         match source:

@@ -30,6 +30,7 @@ from thalweg.plan.nodes import (
     Top,
     UnboundedWindow,
 )
+from thalweg.plan.placed import FinalAggregate, PartialAggregate, Received
 from thalweg.plan.signature import signature
 from thalweg.plan.text import expression_text
 from thalweg.types import Schema
@@ -61,21 +62,31 @@ def explain_json(query: Query, stage: str = "logical") -> dict[str, Any]:
         "stage": stage,
         "tick": str(query.tick),
         "gives": "stream" if plan.is_stream else "relation",
-        "plan": _json(plan, query.tick),
+        "plan": plan_json(plan, query.tick),
     }
 
 
 def tree(plan: Plan, tick: Unit, depth: int = 1) -> Iterator[str]:
-    """The lines of a plan, two spaces deeper per level."""
+    """The lines of a plan, two spaces deeper per level.
+
+    A query that another one reads stands for itself, unless it was placed for its reader.
+    """
     yield "  " * depth + label(plan, tick)
     for name, subplan in _subqueries(plan):
         yield "  " * (depth + 1) + f"{name}:"
         yield from tree(subplan, tick, depth + 2)
-    for child in plan.inputs:
-        yield from tree(child, tick, depth + 1)
+    for child, own_tick in _below(plan, tick):
+        yield from tree(child, own_tick, depth + 1)
 
 
-def _json(plan: Plan, tick: Unit) -> dict[str, Any]:
+def _below(plan: Plan, tick: Unit) -> list[tuple[Plan, Unit]]:
+    """The inputs of a node, each with its tick."""
+    if isinstance(plan, QueryScan) and any(isinstance(n, Received) for n in plan.plan.walk()):
+        return [(plan.plan, Unit(tick.value * plan.scale))]
+    return [(child, tick) for child in plan.inputs]
+
+
+def plan_json(plan: Plan, tick: Unit) -> dict[str, Any]:
     return {
         "node": type(plan).__name__,
         "label": label(plan, tick),
@@ -83,9 +94,9 @@ def _json(plan: Plan, tick: Unit) -> dict[str, Any]:
         "columns": [{"name": f.name, "type": str(f.type)} for f in plan.schema],
         "signature": signature(plan),
         "subqueries": [
-            {"name": name, "plan": _json(subplan, tick)} for name, subplan in _subqueries(plan)
+            {"name": name, "plan": plan_json(subplan, tick)} for name, subplan in _subqueries(plan)
         ],
-        "inputs": [_json(child, tick) for child in plan.inputs],
+        "inputs": [plan_json(child, own_tick) for child, own_tick in _below(plan, tick)],
     }
 
 
@@ -118,6 +129,8 @@ def label(plan: Plan, tick: Unit) -> str:
             return f"Table {name} ({_names(plan.schema)})"
         case QueryScan(name=name):
             return f"Query {name} ({_names(plan.schema)})"
+        case Received(number=number):
+            return f"From exchange {number} ({_names(plan.schema)})"
         case SingleRow():
             return "One row"
         case RangeWindow(span=0):
@@ -142,7 +155,11 @@ def label(plan: Plan, tick: Unit) -> str:
         case JoinGraph():
             return _graph_label(plan)
         case Aggregate():
-            return _aggregate_label(plan)
+            return _aggregate_label(plan, plan.input.schema)
+        case PartialAggregate(input=source, aggregate=aggregate):
+            return "Parts of: " + _aggregate_label(aggregate, source.schema)
+        case FinalAggregate(aggregate=aggregate):
+            return "From parts: " + _aggregate_label(aggregate, aggregate.input.schema)
         case Distinct():
             return "Distinct"
         case SetOperation(kind=kind, all=all_):
@@ -203,8 +220,7 @@ def _graph_label(plan: JoinGraph) -> str:
     return text
 
 
-def _aggregate_label(plan: Aggregate) -> str:
-    schema = plan.input.schema
+def _aggregate_label(plan: Aggregate, schema: Schema) -> str:
     calls = ", ".join(_shown(call, schema) for call in plan.calls)
     if not plan.keys:
         return f"Aggregate {calls}" if calls else "Aggregate"

@@ -105,10 +105,15 @@ class Program:
 def bind_script(
     source: SourceText,
     folders: tuple[Path, ...] = (),
-    catalog: Catalog | None = None,
+    before: Program | None = None,
 ) -> Program:
-    """The program of a script, or all its errors together."""
-    program = Program(source, folders or (Path.cwd(),), catalog or Catalog())
+    """The program of a script, or all its errors together.
+
+    A program `before` it stays as it is: what the two say together is the result.
+    """
+    program = Program(source, folders or (Path.cwd(),))
+    if before is not None:
+        program.catalog, program.settings = before.catalog.copy(), before.settings
     parsed = parse_script(source)
     errors = parsed.errors
     for name in parsed.broken:

@@ -100,11 +100,15 @@ class Progress:
             line.append(self._doing + (f" ({seconds} s)" if seconds else ""))
         else:
             room = options.max_width - line.cell_len
-            line.append(self._counts(self._standing, room))
+            line.append(self.counts(room))
         line.no_wrap, line.overflow = True, "ellipsis"
         yield line
 
-    def _counts(self, now: Standing, room: int) -> str:
+    def counts(self, room: int) -> str:
+        """What there is to count, in so many columns if they are enough."""
+        now = self._standing
+        if now is None:
+            return self._doing
         instant = now.answered.partition(".")[0]
         line = "  ".join(self._parts(now, instant))
         # The date is what one can best do without.

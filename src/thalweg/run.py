@@ -6,7 +6,7 @@ changes are written too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -96,13 +96,18 @@ def read_inputs(
 
 
 def read_tables(
-    program: Program, report: RunReport, out: Path | None, notice: Notice = lambda text: None
+    program: Program,
+    report: RunReport,
+    out: Path | None,
+    notice: Notice = lambda text: None,
+    given: Mapping[str, list[Accepted | Reject]] | None = None,
 ) -> dict[str, list[tuple[Any, ...]]]:
-    """The rows of all stored relations."""
+    """The rows of all stored relations; those that are given are not read."""
     tables = {}
     for table in program.catalog.tables():
         notice(f"reading {table.name}")
-        rows = list(_rows(program, table))
+        known = (given or {}).get(table.name)
+        rows = list(_rows(program, table)) if known is None else known
         tables[table.name] = [row.values for row in rows if isinstance(row, Accepted)]
         rejects = [row for row in rows if isinstance(row, Reject)]
         report.streams[table.name] = StreamCounts(len(tables[table.name]), 0, len(rejects))

@@ -19,7 +19,7 @@ from thalweg.intake.live import LiveSource
 from thalweg.intake.reading import StreamReader
 from thalweg.intake.shares import Pace, shares
 from thalweg.intake.slices import Cursor, Reader
-from thalweg.intake.spooled import SpooledReader
+from thalweg.intake.spooled import SpooledReader, SpooledSource
 from thalweg.intake.take import Intake
 from thalweg.plan.nodes import Plan, StreamScan
 from thalweg.plan.placed import Exchange, Placement
@@ -32,6 +32,10 @@ Values = tuple[Any, ...]
 
 _FILE = "work.pickle"
 _ROWS_AT_ONCE = 1 << 17
+
+# Where nothing else is asked for.
+SHARDS = 4
+ROWS_PER_BATCH = 500_000
 
 
 @dataclass(frozen=True)
@@ -86,13 +90,7 @@ class Work:
     def reader(self, stream: str) -> Reader:
         if self.requests[stream].connector.name == "memory":
             return SpooledReader(self.spool(stream), self.streams[stream])
-        read = frozenset(
-            column
-            for exchange in self.placement.exchanges
-            for node in exchange.plan.walk()
-            if isinstance(node, StreamScan) and node.name == stream
-            for column in node.columns
-        )
+        read = self.placement.columns_read(stream)
         return StreamReader(self._request(stream), self.streams[stream], self.finest, read)
 
     def _request(self, stream: str) -> ReadRequest:
@@ -103,13 +101,15 @@ class Work:
         return replace(request, begun=self.begun, found=found)
 
     @cached_property
-    def live(self) -> dict[str, LiveSource]:
+    def live(self) -> dict[str, LiveSource | SpooledSource]:
         """The sources whose rows come as time goes by."""
-        return {
-            name: LiveSource(self._request(name), self.streams[name])
-            for name, request in self.requests.items()
-            if is_live(request.connector)
-        }
+        sources: dict[str, LiveSource | SpooledSource] = {}
+        for name, request in self.requests.items():
+            if request.connector.name == "memory":
+                sources[name] = SpooledSource(self.spool(name))
+            elif is_live(request.connector):
+                sources[name] = LiveSource(self._request(name), self.streams[name])
+        return sources
 
     def is_over(self, stream: str, ended: bool, cursor: Cursor) -> bool:
         """Whether a stream has no more rows, and never will have."""

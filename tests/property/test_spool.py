@@ -10,7 +10,7 @@ import numpy as np
 from thalweg.catalog import Stream
 from thalweg.intake.accept import Accepting
 from thalweg.intake.slices import Cursor, Slice, as_delta
-from thalweg.intake.spooled import Spool, SpooledReader
+from thalweg.intake.spooled import Handed, Spool, SpooledReader
 from thalweg.operators.delta import Delta, combined
 from thalweg.sources import Accepted, Reject
 from thalweg.testing.feeds import accepted
@@ -41,11 +41,12 @@ def spooled(folder: Path, judged: Accepting, chance: random.Random) -> None:
     asides = [([], []) for _ in cuts] + [(judged.late, judged.rejects)]
     chance.shuffle(asides)
     for first, last, aside in zip([0, *cuts], [*cuts, len(rows)], asides, strict=True):
-        spool.add(rows.take(np.arange(first, last)), *aside)
+        largest = int(rows.start[:last].max()) if last else None
+        spool.add(rows.take(np.arange(first, last)), *aside, Handed(last, largest))
         if chance.random() < 0.5:
             spool = Spool(folder)
     assert not SpooledReader(folder, judged.stream).read(Cursor(), 1000).at_end
-    spool.close()
+    spool.close(judged.stream.columns)
 
 
 def read_all(folder: Path, stream: Stream, rows: int, chance: random.Random) -> list[Slice]:

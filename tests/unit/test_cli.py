@@ -87,6 +87,18 @@ def test_explain_statements_print_plans(thalweg: Command, tmp_path: Path) -> Non
     assert "Query dear (symbol, price)" in ended.out
 
 
+def test_explain_the_whole_and_its_job(thalweg: Command, tmp_path: Path) -> None:
+    """As JSON what golden/plan/global_and_job.cqlt has as text."""
+    write_files(tmp_path)
+    whole = json.loads(thalweg("explain", "t.cql", "--stage", "global", "--json").out)
+    assert [exchange["stream"] for exchange in whole["exchanges"]] == ["Trades", "Trades"]
+    assert [query["query"] for query in whole["queries"]] == ["dear", "latest"]
+    job = json.loads(thalweg("explain", "t.cql", "--stage", "job", "--query", "dear", "--json").out)
+    assert job["intake"][0]["source"] == "csv('trades.csv')"
+    assert [sent["for"] for sent in job["intake"][0]["sends"]] == [["dear"]]
+    assert job["outlet"] == [{"query": "dear", "to": ["the terminal"]}]
+
+
 def test_explain_as_json(thalweg: Command, tmp_path: Path) -> None:
     write_files(tmp_path)
     plans = json.loads(thalweg("explain", "t.cql", "--json").out)
@@ -138,13 +150,6 @@ def test_golden_scripts_from_the_command_line(thalweg: Command, tmp_path: Path) 
     assert thalweg("test", "--accept", "g.cqlt").code == 0
     assert (tmp_path / "g.cqlt").read_text().endswith("output q\n1 | 5\n")
     assert thalweg("test", ".").code == 0
-
-
-def test_the_demo_where_the_screen_cannot_be_redrawn(thalweg: Command) -> None:
-    ended = thalweg("demo")
-    assert ended.code == 0
-    assert "busiest (relation, as it stands)" in ended.out
-    assert "The streams have ended" in ended.out
 
 
 def test_the_demo_script_fits_into_eighty_columns() -> None:

@@ -3,9 +3,10 @@
 A block with a title (```csv trades.csv) is a file; each test has the files of its
 page in a folder of its own. `cql` blocks of a page form one script, in order, which
 is bound, rewritten and answered by the reference; `cqlt` blocks are golden scripts,
-run on every engine; `python` blocks without a title are programs; `console` blocks
-are commands with their output; `livecql` blocks are scripts with live sources, run by a
-clock that is turned by hand. Blocks of other kinds, or of none, are only read.
+run on every engine; `python` blocks without a title are programs, those of docs/python.md
+one for tests/spark/test_engine.py; `console` blocks are commands with their output;
+`livecql` blocks are scripts with live sources, run by a clock that is turned by hand.
+Blocks of other kinds, or of none, are only read.
 """
 
 from __future__ import annotations
@@ -122,7 +123,12 @@ def test_user_functions_are_shown() -> None:
     assert all(f"AS '{module}:" in shown for module in modules)
 
 
-PYTHON = [(page, i) for page in PAGES for i in range(len(blocks(page, "python")))]
+PYTHON = [
+    (page, i)
+    for page in PAGES
+    if page.name != "python.md"
+    for i in range(len(blocks(page, "python")))
+]
 
 
 @pytest.mark.parametrize(("page", "number"), PYTHON, ids=lambda v: getattr(v, "name", str(v)))

@@ -26,6 +26,8 @@ ALLOWED = {
     "plan": LANGUAGE,
     "optimize": {"catalog", "evaluate", "operators", "plan"},
     "explain": {"catalog", "optimize", "plan"},
+    "explain_job": {"catalog", "dataflow", "explain", "operators", "optimize", "outputs", "plan"}
+    | {"program", "sinks", "work"},
     "vectorized": set(),
     "evaluate": {"functions", "plan", "python_values", "vector", "vectorized"},
     "python_values": {"functions"},
@@ -41,6 +43,7 @@ ALLOWED = {
         "kernels",
         "operators",
         "plan",
+        "python_values",
         "segments",
     }
     | {"sources", "vector"},
@@ -60,7 +63,8 @@ ALLOWED = {
     | {"segments", "sinks", "work"},
     "outlet": {"answers", "catalog", "clock", "control", "dataflow", "intake", "operators"}
     | {"record_segments"}
-    | {"segments", "shard", "sources", "work"},
+    | {"segments", "shard", "sources", "work"}
+    | {"bags", "plan", "python_values", "sinks"},
     "local": {"answers", "catalog", "dataflow", "evaluate", "intake", "operators", "plan"}
     | {"reference", "vector"},
     "sinks": {"answers", "catalog", "connectors", "functions", "operators", "vector"},
@@ -78,8 +82,11 @@ ALLOWED = {
         "catalog",
         "clock",
         "control",
+        "cql",
         "dataflow",
         "deliver",
+        "explain",
+        "explain_job",
         "intake",
         "optimize",
         "outlet",
@@ -88,6 +95,7 @@ ALLOWED = {
         "outputs",
         "plan",
         "program",
+        "record_segments",
         "report",
         "run",
         "segments",
@@ -96,11 +104,21 @@ ALLOWED = {
         "sources",
         "work",
     },
-    "demo": {"answers", "bags", "catalog", "functions", "plan", "program", "reference"}
-    | {"report", "run", "sinks"},
+    "demo": {"answers", "bags", "catalog", "functions", "interrupts", "job", "operators", "outlet"}
+    | {"plan", "program", "progress", "sinks"},
     "testing": LANGUAGE
     | RUNNING
-    | {"control", "explain", "local", "optimize", "outlet", "program", "reference", "segments"}
+    | {
+        "control",
+        "explain",
+        "explain_job",
+        "local",
+        "optimize",
+        "outlet",
+        "program",
+        "reference",
+        "segments",
+    }
     | {"shard", "sinks", "sources", "vector", "work"},
     "interrupts": set(),
     "progress": {"catalog", "job", "program", "sinks"},
@@ -111,6 +129,7 @@ ALLOWED = {
         "cql",
         "demo",
         "explain",
+        "explain_job",
         "interrupts",
         "job",
         "program",

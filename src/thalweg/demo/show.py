@@ -1,16 +1,18 @@
-"""Answers on one screen: relations as they stand, streams by their latest elements."""
+"""The demo: the engine on made-up streams, its answers on one screen.
+
+Relations are shown as they stand, streams by their latest elements. Where the screen
+cannot be redrawn, a few looks at it are printed one after the other.
+"""
 
 from __future__ import annotations
 
-import heapq
 import time
-from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
 
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.panel import Panel
 from rich.syntax import Syntax
@@ -18,19 +20,28 @@ from rich.table import Table
 from rich.text import Text
 
 from thalweg.answers import Change
-from thalweg.bags import top_order
+from thalweg.bags import Bag
 from thalweg.catalog import Query
 from thalweg.errors import SourceText
 from thalweg.functions.cast import to_text
+from thalweg.interrupts import Interrupts
+from thalweg.job.attended import standing_of
+from thalweg.job.run import POLL_SECONDS, BatchDone, Job
+from thalweg.job.script import run_on_spark
+from thalweg.job.session import kill
+from thalweg.operators.answer import Records
+from thalweg.outlet.answers import records_after
 from thalweg.plan.nodes import Top
-from thalweg.program import Program, bind_script, load_python
-from thalweg.reference import Reference
-from thalweg.report import RunReport
-from thalweg.run import read_inputs
+from thalweg.program import Program, bind_script
+from thalweg.progress import Progress
 from thalweg.sinks.console import instant_text
 
-_LATEST = 4
-_FRAMES_PER_SECOND = 10
+_LATEST = 2
+_FRAMES_PER_SECOND = 8
+# Some ten seconds of all streams: an answer is soon there, and can be read.
+_ROWS_PER_BATCH = 75_000
+# How often to look where the screen cannot be redrawn.
+_LOOKS = 3
 
 
 @dataclass
@@ -38,42 +49,87 @@ class View:
     """What one query has answered up to now."""
 
     query: Query
-    rows: Counter[tuple[Any, ...]] = field(default_factory=Counter)
-    latest: deque[Change] = field(default_factory=lambda: deque(maxlen=_LATEST))
+    rows: Bag = field(default_factory=Bag)
+    latest: list[Change] = field(default_factory=list)
     records: int = 0
 
-    def apply(self, change: Change) -> None:
-        self.records += 1
+    def take(self, records: Records) -> None:
+        """Records that follow those before, in order."""
+        self.records += len(records)
         if self.query.plan.is_stream:
-            self.latest.append(change)
+            last = slice(max(0, len(records) - _LATEST), None)
+            columns = tuple(column.part(last) for column in records.columns)
+            tail = Records(columns, records.time[last], records.weight[last])
+            self.latest = [*self.latest, *tail.changes()][-_LATEST:]
         else:
-            self.rows[change.values] += 1 if change.sign == "+" else -1
-            self.rows += Counter()  # drops what has left
+            for change in records.changes():
+                self.rows.change(change.values, 1 if change.sign == "+" else -1)
 
     def table(self) -> Table:
-        is_stream = self.query.plan.is_stream
+        is_stream, schema = self.query.plan.is_stream, self.query.plan.schema
         kind = "stream, latest last" if is_stream else "relation, as it stands"
-        table = Table(title=f"{self.query.name} ({kind})", title_justify="left", expand=True)
+        # No lines around anything: all queries fit on 24 lines.
+        table = Table(
+            title=f"{self.query.name} ({kind})", title_justify="left", expand=True, box=None
+        )
         if is_stream:
             table.add_column("time", style="dim")
-        for column in self.query.plan.schema:
-            table.add_column(column.name)
-        shown = [(c.time, c.values) for c in self.latest] if is_stream else self._standing()
-        for instant, values in shown:
+        for column in schema:
+            table.add_column(column.name, overflow="ellipsis", no_wrap=True)
+        shown = [*self._elements()] if is_stream else [([], row) for row in self._standing()]
+        for clock, values in shown:
             cells = [
                 "NULL" if v is None else to_text(v, f.type, "UTC")
-                for v, f in zip(values, self.query.plan.schema, strict=True)
+                for v, f in zip(values, schema, strict=True)
             ]
-            clock = [instant_text(instant, self.query)[11:21]] if is_stream else []
             table.add_row(*clock, *cells)
-        for _ in range(min(3, _LATEST) - len(shown)):
-            table.add_row(*[""] * len(table.columns))
         return table
 
-    def _standing(self) -> list[tuple[int, tuple[Any, ...]]]:
-        rows = [row for row, count in self.rows.items() for _ in range(count)]
-        keys = self.query.plan.keys if isinstance(self.query.plan, Top) else ()
-        return [(0, row) for row in sorted(rows, key=lambda row: top_order(row, keys))]
+    def _elements(self) -> Iterator[tuple[list[str], tuple[Any, ...]]]:
+        for change in self.latest:
+            yield [instant_text(change.time, self.query)[11:21]], change.values
+
+    def _standing(self) -> list[tuple[Any, ...]]:
+        plan = self.query.plan
+        return self.rows.rows(plan.keys if isinstance(plan, Top) else ())
+
+
+class Screen:
+    """All views, and above them how far the engine is."""
+
+    def __init__(self, console: Console, program: Program) -> None:
+        self._console = console
+        self._progress = Progress(console)
+        self._views = {query.name: View(query) for query in program.catalog.queries()}
+        self._schemas = {name: view.query.plan.schema for name, view in self._views.items()}
+        self._query = program.catalog.queries()[0]
+        self.first_answer: float | None = None
+
+    def notice(self, doing: str) -> None:
+        if self._console.is_terminal:
+            self._progress.notice(doing)
+        else:
+            self._console.print(f"{doing} …")
+
+    def take(self, done: BatchDone, shown: list[Query]) -> None:
+        for name, records in records_after(done.entry, self._schemas):
+            self._views[name].take(records)
+        if self.first_answer is None:
+            self.first_answer = time.monotonic()
+
+    def follow(self, done: BatchDone) -> None:
+        self._progress.update(standing_of(done, self._query))
+
+    def __rich__(self) -> RenderableType:
+        if self.first_answer is None:
+            return self._progress
+        line: RenderableType = self._progress
+        if not self._console.is_terminal:
+            line = Text(self._progress.counts(self._console.width))
+        return Group(line, *(view.table() for view in self._views.values()))
+
+    def closing(self) -> str:
+        return ", ".join(f"{view.records:,} records of {n}" for n, view in self._views.items())
 
 
 def demo_program() -> tuple[Program, str]:
@@ -81,74 +137,59 @@ def demo_program() -> tuple[Program, str]:
     return bind_script(SourceText("market.cql", text)), text
 
 
-def run_demo(console: Console, seconds: float) -> None:
-    """Play the demo's answers in about the given time; at once if it is 0."""
+def run_demo(console: Console, seconds: float, interrupts: Interrupts) -> None:
+    """Run the demo for so many seconds from its first answer on, or until it is interrupted."""
     program, text = demo_program()
-    views = {query.name: View(query) for query in program.catalog.queries()}
-    records = list(_merged(program))
-    console.print(
-        Panel(
-            Syntax(text.strip(), "sql", background_color="default", word_wrap=True),
-            title="market.cql",
+    syntax = Syntax(text.strip(), "sql", background_color="default", word_wrap=True)
+    console.print(Panel(syntax, title="market.cql"))
+    screen = Screen(console, program)
+    began = time.monotonic()
+    interrupts.ask(None, kill)
+
+    def attend(job: Job) -> None:
+        interrupts.ask(job.stop, kill)
+        _play(job, screen, seconds, _looker(console, screen, seconds))
+
+    live = Live(screen, console=console, refresh_per_second=_FRAMES_PER_SECOND)
+    if console.is_terminal:
+        live.start()
+    try:
+        report = run_on_spark(
+            program,
+            notice=screen.notice,
+            attend=attend,
+            follow=screen.follow,
+            display=screen.take,
+            rows_per_batch=_ROWS_PER_BATCH,
         )
-    )
-    if not console.is_terminal or seconds <= 0:
-        _print_snapshots(console, views, records)
-        return
-    first, last = records[0][0], records[-1][0]
-    start = time.monotonic()
-    position = 0
-    with Live(console=console, refresh_per_second=_FRAMES_PER_SECOND) as live:
-        while position < len(records):
-            share = min(1.0, (time.monotonic() - start) / seconds)
-            now = first + int((last - first) * share)
-            while position < len(records) and records[position][0] <= now:
-                _, name, change = records[position]
-                views[name].apply(change)
-                position += 1
-            live.update(_screen(views, now))
-            time.sleep(1 / _FRAMES_PER_SECOND)
-    _print_closing(console, views)
-
-
-def _merged(program: Program) -> Iterator[tuple[int, str, Change]]:
-    """The records of all queries in the order of time."""
-    reference = Reference(
-        read_inputs(program, RunReport(), None),
-        lambda path: load_python(path, program.folders, False),
-    )
-
-    def of(query: Query) -> Iterator[tuple[int, str, Change]]:
-        for change in reference.answers(query.plan):
-            yield change.time, query.name, change
-
-    return heapq.merge(*map(of, program.catalog.queries()), key=lambda record: record[0])
-
-
-def _screen(views: dict[str, View], now: int) -> Group:
-    clock = instant_text(now, next(iter(views.values())).query)[:19]
-    return Group(Text(f"event time {clock}", style="bold"), *(v.table() for v in views.values()))
-
-
-def _print_snapshots(
-    console: Console, views: dict[str, View], records: list[tuple[int, str, Change]]
-) -> None:
-    """Three looks at the answers, for where a screen cannot be redrawn."""
-    first, last = records[0][0], records[-1][0]
-    instants = [first + (last - first) * share // 3 for share in (1, 2)] + [last]
-    position = 0
-    for now in instants:
-        while position < len(records) and records[position][0] <= now:
-            _, name, change = records[position]
-            views[name].apply(change)
-            position += 1
-        if now != last:
-            console.print(_screen(views, now))
-            console.print()
-    _print_closing(console, views)
-
-
-def _print_closing(console: Console, views: dict[str, View]) -> None:
-    counts = ", ".join(f"{view.records} records of {name}" for name, view in views.items())
-    console.print(f"The streams have ended and their windows have emptied: {counts}.")
+    finally:
+        live.stop()
+    rows = sum(counts.accepted for counts in report.streams.values())
+    took = (screen.first_answer or time.monotonic()) - began
+    console.print(f"{rows:,} rows, {screen.closing()}; the first answer after {took:.0f} s.")
     console.print("Write your own: README.md, docs/cql.md. Run it: thalweg run FILE.cql")
+
+
+def _play(job: Job, screen: Screen, seconds: float, look: Callable[[float], None]) -> None:
+    """Let a job run for a while, and end it."""
+    while not job.is_over:
+        if screen.first_answer is not None:
+            played = time.monotonic() - screen.first_answer
+            look(played)
+            if played >= seconds:
+                job.stop()
+        time.sleep(POLL_SECONDS)
+    job.end()
+
+
+def _looker(console: Console, screen: Screen, seconds: float) -> Callable[[float], None]:
+    """Prints the screen now and then, unless it is redrawn in place."""
+    due = [] if console.is_terminal else [seconds * look / _LOOKS for look in range(_LOOKS + 1)]
+
+    def look(played: float) -> None:
+        if due and played >= due[0]:
+            due.pop(0)
+            console.print(screen)
+            console.print()
+
+    return look

@@ -6,14 +6,16 @@ from pathlib import Path
 
 from rich.console import Console
 
+from thalweg.catalog import Query
 from thalweg.interrupts import Interrupts
 from thalweg.job.run import BatchDone, Job
-from thalweg.job.script import ROWS_PER_BATCH, run_on_spark
+from thalweg.job.script import run_on_spark, show
 from thalweg.job.session import kill
 from thalweg.program import Program
 from thalweg.progress import Progress, Standing
 from thalweg.report import RunReport
 from thalweg.sinks.console import instant_at
+from thalweg.work import ROWS_PER_BATCH
 
 
 def run_attended(
@@ -36,15 +38,11 @@ def run_attended(
         def follow(done: BatchDone) -> None:
             if interrupts.code is not None:
                 return
-            progress.update(
-                Standing(
-                    sum(done.entry.rows.values()),
-                    sum(done.entry.records.values()),
-                    "" if done.answered is None else instant_at(done.answered, query),
-                    done.seconds,
-                    done.state_size,
-                )
-            )
+            progress.update(standing_of(done, query))
+
+        def display(done: BatchDone, shown: list[Query]) -> None:
+            with progress.printing():
+                show(done, shown)
 
         def attend(job: Job) -> None:
             def stop() -> None:
@@ -66,5 +64,16 @@ def run_attended(
             attend=attend,
             follow=follow,
             shards=shards,
-            printing=progress.printing,
+            display=display,
         )
+
+
+def standing_of(done: BatchDone, query: Query) -> Standing:
+    """Where a run stands after a batch; instants are written as those of a query."""
+    return Standing(
+        sum(done.entry.rows.values()),
+        sum(done.entry.records.values()),
+        "" if done.answered is None else instant_at(done.answered, query),
+        done.seconds,
+        done.state_size,
+    )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import StreamingQueryException
 
+from thalweg.clock import wall_clock
 from thalweg.control import Entry
 from thalweg.intake.take import Taken
 from thalweg.job.failures import as_error
@@ -27,6 +28,7 @@ from thalweg.job.source import (
 )
 from thalweg.job.standing import answered_before
 from thalweg.job.stateful import OUTPUT, STATE, shard_function
+from thalweg.outlet.begin import has_news
 from thalweg.outlet.commit import Outlet
 from thalweg.shard.step import ShardResult
 from thalweg.shard.working import remove_working_state
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 
 # Records that are too few for a file of their own are written after this long.
 _ROLL_SECONDS = 10.0
-_POLL_SECONDS = 0.02
+POLL_SECONDS = 0.02
 
 
 @dataclass(frozen=True)
@@ -104,8 +106,30 @@ class Job:
 
     def wait(self) -> None:
         """Return when everything is answered or the job was stopped; raises if it failed."""
-        while self.query.isActive and self._failure is None and not self._is_done():
-            time.sleep(_POLL_SECONDS)
+        while not self.is_over:
+            time.sleep(POLL_SECONDS)
+        self.end()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the job has failed, or no batch will follow."""
+        return not self.query.isActive or self._failure is not None or self._is_done()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether everything that was there up to now is answered."""
+        return (
+            self.entry is not None
+            and self.entry.waits
+            and not has_news(self._work, self.entry, wall_clock())
+        )
+
+    def abandon(self) -> None:
+        """Stop at once; the next start repeats the batch that is on."""
+        self.query.stop()
+
+    def end(self) -> None:
+        """End a job that is over; raises if it failed."""
         if self.query.isActive and self._failure is None:
             with suppress(StreamingQueryException):
                 self.query.processAllAvailable()

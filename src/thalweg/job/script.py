@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +15,6 @@ from thalweg.catalog import Query
 from thalweg.clock import wall_clock
 from thalweg.control import ControlLog
 from thalweg.deliver import print_merged, stamped
-from thalweg.errors import QueryError
 from thalweg.job.checkpoint import going_on, job_folder
 from thalweg.job.failures import JobFailed
 from thalweg.job.rehearsal import JOB
@@ -31,16 +30,15 @@ from thalweg.program import Program
 from thalweg.report import RunReport, StreamCounts, doubts
 from thalweg.run import Notice, make_folder, read_tables
 from thalweg.sinks.columns import write_records
-from thalweg.work import PartSink, Work
+from thalweg.work import ROWS_PER_BATCH, SHARDS, PartSink, Work
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SHARDS = 4
-ROWS_PER_BATCH = 500_000
-
 # Called with a job that has started; returns when it is over.
 Attend = Callable[[Job], None]
+# Called with a batch that has records, and the queries that are shown.
+Display = Callable[[BatchDone, list[Query]], None]
 
 
 def run_on_spark(
@@ -55,13 +53,14 @@ def run_on_spark(
     attend: Attend = Job.wait,
     follow: Callable[[BatchDone], None] = lambda done: None,
     shards: int | None = None,
-    printing: Callable[[], AbstractContextManager[None]] = nullcontext,
+    display: Display | None = None,
 ) -> RunReport:
     """Answer every query of a program, as `run_on_reference` does.
 
-    With a `checkpoint`, a run that was stopped or killed goes on where it was. Records
-    are written to the terminal inside of `printing`.
+    With a `checkpoint`, a run that was stopped or killed goes on where it was. What goes
+    to the terminal is printed there, or given to `display`.
     """
+    _refuse_memory(program)
     report = RunReport()
     targets = targets_of(program, out, file_format)
     make_folder(out)
@@ -71,15 +70,14 @@ def run_on_spark(
         work = going_on(fresh, shards)
         report.went_on = ControlLog(folder.root).last() or 0
         queries = program.catalog.queries()
-        shown = [query for query in queries if _is_shown(query, targets)]
+        shown = [query for query in queries if not targets or is_shown(query, targets)]
         notice("starting Spark")
         os.environ[JOB] = str(folder.root)
         running = spark or session(master, folder.spark, folder.lock)
 
         def after_batch(done: BatchDone) -> None:
             if shown and done.entry.answers:
-                with printing():
-                    _show(done, shown)
+                (display or show)(done, shown)
             follow(done)
 
         work = replace(work, parallel=running.sparkContext.defaultParallelism)
@@ -92,7 +90,7 @@ def run_on_spark(
         finally:
             if spark is None:
                 end(running)
-        _report(program, job, work, targets, report, out, notice)
+        report_on(program, job, work, targets, report, out, notice)
     return report
 
 
@@ -110,12 +108,22 @@ def _log_kept(checkpoint: Path | None) -> Iterator[None]:
         raise
 
 
-def _is_shown(query: Query, targets: list[Target]) -> bool:
-    """Whether a query's records go to the terminal."""
-    return not targets or any(t.query is query and t.path is None for t in targets)
+def _refuse_memory(program: Program) -> None:
+    for stream in program.catalog.streams():
+        request = program.read_request(stream)
+        if request.connector.name == "memory":
+            raise request.error(
+                f'stream "{stream.name}" is fed from memory',
+                hint="feed it from Python with thalweg.Engine, or read a file or a generator",
+            )
 
 
-def _show(done: BatchDone, shown: list[Query]) -> None:
+def is_shown(query: Query, targets: list[Target]) -> bool:
+    """Whether a query has a sink that is the terminal."""
+    return any(t.query is query and t.path is None for t in targets)
+
+
+def show(done: BatchDone, shown: list[Query]) -> None:
     """The records of a batch on the terminal, in the order of time."""
     schemas = {query.name: query.plan.schema for query in shown}
     wanted = [piece for piece in done.entry.answers if piece.query in schemas]
@@ -134,19 +142,13 @@ def work_of(
     targets: list[Target],
     shards: int = SHARDS,
 ) -> Work:
-    """The job of a program."""
+    """The job of a program; without targets, its answers are followed."""
     streams = {stream.name: stream for stream in program.catalog.streams()}
-    for stream in streams.values():
-        if stream.time_column is None:
-            raise QueryError(
-                f'stream "{stream.name}" is fed from memory',
-                hint="the engine on Spark reads files and generators",
-            )
     queries = program.catalog.queries()
     plans = {query.name: rewrite(query.plan, RULES).plan for query in queries}
     whole = [target for target in targets if target.path is not None and not target.in_parts]
     followed = {target.query.name for target in whole}
-    followed |= {query.name for query in queries if _is_shown(query, targets)}
+    followed |= {q.name for q in queries if not targets or is_shown(q, targets)}
     return Work(
         root,
         place(plans, streams),
@@ -171,7 +173,7 @@ def work_of(
 # What came of it
 
 
-def _report(
+def report_on(
     program: Program,
     job: Job,
     work: Work,
@@ -180,6 +182,7 @@ def _report(
     out: Path | None,
     notice: Notice,
 ) -> None:
+    """Say what came of a job that is over, and write the files that wait for its end."""
     assert job.entry is not None, "a job that has started has an entry"
     report.finished, report.answered = job.is_finished, job.answered
     aside = read_aside(work.root)

@@ -25,18 +25,18 @@ class StoreRun:
     STATE: ClassVar[tuple[str, ...]] = ("store",)
 
     def __init__(self, schema: Schema, key: tuple[int, ...], has_ends: bool) -> None:
-        self._schema = schema
-        self._key = key
+        self.schema = schema
+        self.key = key
         self.store = Store(schema, key, has_ends)
 
     def step(self, inputs: tuple[Delta, ...], moment: Moment) -> Delta:
         (delta,) = inputs
         keep = np.ones(len(delta), np.bool_)
-        for i in self._key:
+        for i in self.key:
             if delta.columns[i].has_nulls:
                 keep &= delta.columns[i].present()
         self.store.add(delta.where(keep))
-        return nothing(self._schema)
+        return nothing(self.schema)
 
     def next_time(self) -> None:
         """A store says nothing by itself."""

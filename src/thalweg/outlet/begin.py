@@ -7,7 +7,7 @@ they had better become a file. As long as there is nothing of this, nothing happ
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from thalweg.control import ControlLog, Entry
@@ -44,11 +44,9 @@ def begun_entry(
     """
     cursors = {name: Cursor.from_json(cursor) for name, cursor in left.cursors.items()}
     ended = dict(left.ended)
-    for name, source in work.live.items():
-        seen = cursors[name]
-        cursors[name] = source.look(seen, now)
-        if (cursors[name].limit or 0) > (seen.limit or 0):
-            ended[name] = False
+    for name, cursor in _looked(work, left, now):
+        cursors[name] = cursor
+        ended[name] = False
     going_on = {name: cursor for name, cursor in cursors.items() if not ended[name]}
     begun = replace(
         left,
@@ -64,6 +62,20 @@ def begun_entry(
     if begun.takes or begun.pieces or lets_out or flush:
         return replace(begun, flush=left.flush or flush)
     return None
+
+
+def has_news(work: Work, left: Entry, now: int) -> bool:
+    """Whether there is something to read that the batch before has left."""
+    return any(_looked(work, left, now))
+
+
+def _looked(work: Work, left: Entry, now: int) -> Iterator[tuple[str, Cursor]]:
+    """The live streams of which there is more, with how much."""
+    for name, source in work.live.items():
+        seen = Cursor.from_json(left.cursors[name])
+        cursor = source.look(seen, now)
+        if (cursor.limit or 0) > (seen.limit or 0):
+            yield name, cursor
 
 
 def _lets_out(work: Work, begun: Entry) -> bool:

@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from thalweg.catalog import Stream
 from thalweg.clock import WallClock, wall_clock
@@ -21,6 +22,7 @@ from thalweg.control import ControlLog, Entry
 from thalweg.dataflow import Due
 from thalweg.intake.reading import Cursor
 from thalweg.intake.shares import UNKNOWN, Pace, pace
+from thalweg.intake.spooled import SpooledSource
 from thalweg.intake.take import Taken
 from thalweg.operators.delta import BEFORE_TIME, FOREVER
 from thalweg.outlet.aside import put_aside
@@ -148,6 +150,8 @@ class Outlet:
         self._clock = clock
         self._log = ControlLog(work.root)
         self._needed: list[tuple[int, int]] = []
+        # Where the last two batches began to read.
+        self._begins: list[dict[str, Any]] = []
 
     def start(self) -> Entry:
         """The entry to go on from; what the last batch left half-done is done."""
@@ -170,6 +174,7 @@ class Outlet:
         put_aside(self._work, batch, takes, results)
         publish(following.parts)
         self._sweep(batch, results)
+        self._sweep_spools(entry)
         return following
 
     def _sweep(self, batch: int, results: list[ShardResult]) -> None:
@@ -188,6 +193,14 @@ class Outlet:
         if not self._work.keeps_answers:
             self._log.trim(batch - _ENTRIES_KEPT)
             _remove_below(root / "results", batch - _ENTRIES_KEPT)
+
+    def _sweep_spools(self, entry: Entry) -> None:
+        """Remove what programs have fed and neither this batch nor the one before would read
+        again."""
+        self._begins = [*self._begins[-1:], entry.cursors]
+        for name, source in self._work.live.items():
+            if len(self._begins) == 2 and isinstance(source, SpooledSource):
+                source.sweep(Cursor.from_json(self._begins[0][name]))
 
 
 def publish(parts: list[Part]) -> None:

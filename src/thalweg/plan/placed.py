@@ -150,6 +150,16 @@ class Placement:
         """What a shard computes."""
         return {query.name: query.plan for query in self.queries if query.spread or shard == 0}
 
+    def columns_read(self, stream: str) -> frozenset[int]:
+        """The columns of a stream that somebody reads."""
+        return frozenset(
+            column
+            for exchange in self.exchanges
+            for node in exchange.plan.walk()
+            if isinstance(node, StreamScan) and node.name == stream
+            for column in node.columns
+        )
+
     def queries_for(self, purpose: str | int) -> frozenset[str]:
         """A query itself, or the queries that need what an exchange brings."""
         return frozenset((purpose,)) if isinstance(purpose, str) else self._needed_by[purpose]

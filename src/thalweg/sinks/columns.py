@@ -61,7 +61,7 @@ def _write_parquet(request: SinkRequest, records: Iterable[Records]) -> None:
     assert request.path is not None, "a file sink has a path"
     said = record_schema(request.columns)
     schema = said.set(1, pa.field(said.names[1], _SIGNS.type))
-    tables = (_table(some, schema) for some in records if len(some))
+    tables = (records_table(some, schema) for some in records if len(some))
     first = next(tables, schema.empty_table())
     # (m) Whole numbers as differences instead of values or numbers of values: 50 % less
     # room and 30 % less time for a file of sums by group; for signs, no hashing and no
@@ -82,9 +82,12 @@ def _write_parquet(request: SinkRequest, records: Iterable[Records]) -> None:
         file.add_key_value_metadata({"ARROW:schema": b64encode(said.serialize())})
 
 
-def _table(records: Records, schema: pa.Schema) -> pa.Table:
-    signs = pa.array((records.weight < 0).view(np.int8))
-    arrays = [pa.array(records.time), pa.DictionaryArray.from_arrays(signs, _SIGNS.dictionary)]
+def records_table(records: Records, schema: pa.Schema) -> pa.Table:
+    """Records that are in order, in the columns of a schema, which has signs as text or as
+    numbers of texts."""
+    numbers = pa.array((records.weight < 0).view(np.int8))
+    signs = pa.DictionaryArray.from_arrays(numbers, _SIGNS.dictionary)
+    arrays = [pa.array(records.time), signs.cast(schema.types[1])]
     arrays += [column.to_arrow() for column in records.columns]
     return pa.Table.from_arrays(arrays, schema=schema)
 

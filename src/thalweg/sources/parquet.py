@@ -132,7 +132,7 @@ class ParquetRows:
         except (OSError, pa.ArrowException) as error:
             raise self._unreadable(error) from None
         for row, number in zip(zip(*cells, strict=True), numbers, strict=True):
-            yield _row(row, f"{self.path.name}:{number}", self.converts, self._request)
+            yield arrow_row(row, f"{self.path.name}:{number}", self.converts, self._request)
 
     def _unreadable(self, error: Exception) -> Exception:
         reason = str(error).split("\n")[0].rstrip(".")
@@ -157,9 +157,10 @@ def _column_in(schema: pa.Schema, wanted: str, path: Path, request: ReadRequest)
     )
 
 
-def _row(
+def arrow_row(
     row: tuple[Any, ...], place: str, converts: list[Convert], request: ReadRequest
 ) -> Accepted | Reject:
+    """A row of cells as the declared columns."""
     values = []
     for i, (cell, convert) in enumerate(zip(row, converts, strict=True)):
         try:

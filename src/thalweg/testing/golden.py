@@ -26,7 +26,8 @@ A section starts with its word at the beginning of a line:
                          engines that can stop, crash or idle a source
     output QUERY         the answer: `time | columns` of a stream,
                          `time | sign | columns` of a relation
-    plan QUERY           the plan after all rewrites (`plan QUERY bound`: before)
+    plan QUERY           the plan after all rewrites (`plan QUERY bound`: before;
+                         `plan all global` and `plan all job`: of all queries)
     late STREAM          rows that must be late
     rejects STREAM       rows that must be rejected: `number | reason`
     failures             calls that must fail: `expression | reason`
@@ -49,6 +50,7 @@ from thalweg.cql.script import parse_query, parse_script
 from thalweg.cql.statements import CreateQuery, CreateView, Name, Statement
 from thalweg.errors import QueryError, QueryErrors, SourceText, Span, UsesBrokenName
 from thalweg.explain import plan_at, tree
+from thalweg.explain_job import explain_global, explain_job, text_of
 from thalweg.functions.registry import Failure
 from thalweg.intake.accept import Accepting
 from thalweg.program import Program, apply
@@ -57,6 +59,7 @@ from thalweg.testing.compare import differences
 from thalweg.testing.engines import Engine, Ran, reference
 from thalweg.testing.feeds import FeedRow, Feeds, Values, accepted
 from thalweg.testing.sections import (
+    WHOLE_STAGES,
     GoldenError,
     GoldenScript,
     Line,
@@ -301,8 +304,13 @@ def _check_plan(
     section: Section, program: Program, script: GoldenScript
 ) -> tuple[list[str], list[str]]:
     name, stage = plan_section(section)
-    query = _query_of(name, section, program, script)
-    lines = list(tree(plan_at(query, stage), query.tick, depth=0))
+    if stage in WHOLE_STAGES:
+        only = None if name == "all" else _query_of(name, section, program, script)
+        explained = explain_job if stage == "job" else explain_global
+        lines = text_of(explained(program, only)).splitlines()
+    else:
+        query = _query_of(name, section, program, script)
+        lines = list(tree(plan_at(query, stage), query.tick, depth=0))
     return _line_complaints(f"plan {name}", section.expected, lines), lines
 
 

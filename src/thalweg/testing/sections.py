@@ -27,7 +27,8 @@ _ARGUMENTS = {
 }
 _BARE = ("script", "failures", "error")
 EXPECTATIONS = ("output", "plan", "late", "rejects", "failures", "error")
-_STAGES = ("bound", "logical")
+WHOLE_STAGES = ("global", "job")
+_STAGES = ("bound", "logical", *WHOLE_STAGES)
 
 _OPENING = re.compile(
     rf"(?:({'|'.join(_ARGUMENTS)})(?:[ \t]+([^|]*))?|({'|'.join(_BARE)})[ \t]*)\Z"

@@ -14,7 +14,7 @@ from thalweg.catalog import Stream
 from thalweg.evaluate import Failures
 from thalweg.intake.accept import Accepting
 from thalweg.intake.slices import as_delta
-from thalweg.intake.spooled import Spool
+from thalweg.intake.spooled import Handed, Spool
 from thalweg.optimize.place import place
 from thalweg.optimize.rewrite import everywhere, rewrite
 from thalweg.optimize.rules import RULES
@@ -81,6 +81,18 @@ class Outcome:
 
 def work_together(members: Sequence[Member], root: Path, shards: int, rows_per_batch: int) -> Work:
     """One job for all the scripts, their streams fed."""
+    work = unfed_together(members, root, shards, rows_per_batch)
+    for member in members:
+        for name, state in member.judged().items():
+            spool = Spool(work.spool(name))
+            taken = as_delta(state.arrivals, state.stream.columns)
+            spool.add(taken, state.late, state.rejects, Handed(state.seen, state.largest))
+            spool.close(state.stream.columns)
+    return work
+
+
+def unfed_together(members: Sequence[Member], root: Path, shards: int, rows_per_batch: int) -> Work:
+    """One job for all the scripts, whose streams wait for rows."""
     streams: dict[str, Stream] = {}
     requests: dict[str, ReadRequest] = {}
     tables: dict[str, list[Values]] = {}
@@ -94,7 +106,7 @@ def work_together(members: Sequence[Member], root: Path, shards: int, rows_per_b
             rows = member.feeds.tables.get(table.name, ())
             tables[member.name(table.name)] = list(rows)
         plans |= member.plans()
-    work = Work(
+    return Work(
         root,
         place(plans, streams),
         streams,
@@ -107,9 +119,3 @@ def work_together(members: Sequence[Member], root: Path, shards: int, rows_per_b
         followed=frozenset(plans),
         keeps_answers=True,
     )
-    for member in members:
-        for name, state in member.judged().items():
-            spool = Spool(work.spool(name))
-            spool.add(as_delta(state.arrivals, state.stream.columns), state.late, state.rejects)
-            spool.close()
-    return work
