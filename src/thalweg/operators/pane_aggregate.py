@@ -131,8 +131,7 @@ class PaneAggregateRun:
             return nothing(self._plan.schema)
         slots, times, numbers = self._shown(beginning, ending, first, end)
         found = {
-            measure: numbers[:, self._places[i]]
-            for i, measure in enumerate(self._measures.measures)
+            measure: numbers[self._places[i]].T for i, measure in enumerate(self._measures.measures)
         }
         values = (
             shown.values(*(found[measure] for measure in shown.measures))
@@ -179,15 +178,17 @@ class PaneAggregateRun:
         at[THERE] = self._there
         room = self._there + self._expected(beginning, first, end)
         slots, times = np.empty(room, np.int64), np.empty(room, np.int64)
-        numbers = np.empty((room, self._totals.shape[1]), np.int64)
+        # By column: each will be one of the answer.
+        numbers = np.empty((self._totals.shape[1], room), np.int64)
         state = (self._totals, self._waiting, self._live, self._place, at)
         given = (beginning, ending, self._store.parts, self._multiples.steps, end, *state)
         while not show_groups(*given, slots, times, numbers):
             room = 2 * (room + int(at[THERE]))
-            slots, times, numbers = (grown(array, room) for array in (slots, times, numbers))
+            slots, times = grown(slots, room), grown(times, room)
+            numbers = np.ascontiguousarray(grown(numbers.T, room).T)
         self._there = int(at[THERE])
         count = int(at[SHOWN])
-        return slots[:count], times[:count], numbers[:count]
+        return slots[:count], times[:count], numbers[:, :count]
 
     def _expected(self, beginning: Numbers, first: int, end: int) -> int:
         """About how many groups will be shown: as if each part were a group that stays for
