@@ -40,9 +40,10 @@ class Stream:
 
     `time_column` is the position of the event time, None where the feed brings it
     beside the columns. `unit` is the unit of an integer event time, None for SQL
-    timestamps. `slack` is in units of event time. `rank` is the place among all
-    streams of the script: it breaks ties between rows of one instant. `zone` is the
-    time zone that was set when the stream was declared.
+    timestamps. `slack` is in units of event time, and so is `skew`: how long after its
+    event time a row of a live source can be read at the latest, None if nothing is said.
+    `rank` is the place among all streams of the script: it breaks ties between rows of
+    one instant. `zone` is the time zone that was set when the stream was declared.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Stream:
     connector: Connector | None = None
     unit_declared: bool = True
     zone: str = "UTC"
+    skew: int | None = None
 
     @property
     def tick(self) -> Unit:

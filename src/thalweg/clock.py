@@ -1,11 +1,18 @@
-"""Where the time of a task goes."""
+"""What time it is, and where the time of a task goes."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+
+# Microseconds since 1970.
+WallClock = Callable[[], int]
+
+
+def wall_clock() -> int:
+    return time.time_ns() // 1000
 
 
 @dataclass

@@ -3,6 +3,9 @@
 Batch k reads entry k, and its outlet writes entry k + 1, once: a batch that is
 repeated after a crash finds the same entry, so it reads the same rows under the
 same promises and says the same.
+
+Where sources are live, an entry may have to wait until there is something to do. It
+is then written a second time, with what the batch is to do, and also that only once.
 """
 
 from __future__ import annotations
@@ -28,6 +31,10 @@ class Entry:
     all input is read, and every promise goes to the end of time; `finished`: nothing is
     left to do. `flush`: shards are to write the records that wait to become a file.
 
+    Where sources are live: `clock` is when the batch began, in microseconds; the end of a
+    source is what was there then. `waits`: there is nothing to do yet. `due` says what
+    the passing of time will let out, `unwritten` whether records wait to become a file.
+
     What the batch before left is here too: where its records lie, the parts that are
     to be published, and how many rows of each stream and records of each query there
     have been so far.
@@ -45,6 +52,10 @@ class Entry:
     draining: bool = False
     finished: bool = False
     flush: bool = False
+    clock: int | None = None
+    waits: bool = False
+    due: list[dict[str, int]] = field(default_factory=list)
+    unwritten: bool = False
     answers: list[RecordPiece] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
@@ -57,7 +68,13 @@ class ControlLog:
 
     def write(self, entry: Entry) -> Entry:
         """Add an entry, or keep the one that is there."""
-        path = self._path(entry.batch)
+        return self._written(self._path(entry.batch), entry)
+
+    def begin(self, entry: Entry) -> Entry:
+        """Add what a batch does whose entry waits, or keep what is there."""
+        return self._written(self._begun(entry.batch), entry)
+
+    def _written(self, path: Path, entry: Entry) -> Entry:
         if not path.exists():
             self._folder.mkdir(parents=True, exist_ok=True)
             partial = path.with_suffix(f".{uuid.uuid4().hex}")
@@ -69,7 +86,9 @@ class ControlLog:
         return self.read(entry.batch)
 
     def read(self, batch: int) -> Entry:
-        fields = json.loads(self._path(batch).read_text(encoding="utf-8"))
+        begun = self._begun(batch)
+        path = begun if begun.exists() else self._path(batch)
+        fields = json.loads(path.read_text(encoding="utf-8"))
         fields["reached"] = {int(n): time for n, time in fields["reached"].items()}
         fields["pieces"] = {
             int(shard): [Piece(**piece) for piece in pieces]
@@ -89,9 +108,12 @@ class ControlLog:
 
     def trim(self, batch: int) -> None:
         """Remove entries before a batch."""
-        for path in self._folder.glob("*.json"):
+        for path in (*self._folder.glob("*.json"), *self._folder.glob("*.begun")):
             if int(path.stem) < batch:
                 path.unlink()
 
     def _path(self, batch: int) -> Path:
         return self._folder / f"{batch:09d}.json"
+
+    def _begun(self, batch: int) -> Path:
+        return self._path(batch).with_suffix(".begun")

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from thalweg.evaluate import Compiler, Failures, Note
-from thalweg.group_value import group_value
+from thalweg.group_value import bag_value
 from thalweg.operators.aggregate_calls import measured
 from thalweg.operators.aggregate_final import FinalAggregateRun, RepeatedAggregateRun
 from thalweg.operators.aggregate_partial import AddingAggregateRun, PartialAggregateRun
 from thalweg.operators.answer import NetAnswerRun, Records, RelationAnswerRun, StreamAnswerRun
-from thalweg.operators.base import Moment, Operator, restore, snapshot
+from thalweg.operators.base import Moment, Operator, next_time, restore, snapshot
 from thalweg.operators.by_definition import ByDefinitionRun, Leaf
 from thalweg.operators.counted import CountedRun, EnteringRun, NetStreamRun, StreamOperatorRun
 from thalweg.operators.delta import BEFORE_TIME, FOREVER, Delta
@@ -80,6 +80,7 @@ from thalweg.plan.placed import (
     shows_groups,
 )
 from thalweg.types import BOOLEAN, Schema
+from thalweg.vector.column import Columns, Index
 from thalweg.vector.compiled.store import CodeStore
 from thalweg.vector.evaluate import VectorCompiler
 
@@ -93,6 +94,8 @@ Purpose = str | int
 # Calls that gave no value, and by all that they were made for.
 Noted = dict[Note, None]
 Failed = Mapping[Purpose, Noted]
+# By source stream, in its own unit: an instant that must have passed in all of them.
+Due = dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -175,13 +178,9 @@ class Dataflow:
             inputs: tuple[Delta, ...]
             if node.origin is not None:
                 inputs = (arrivals[node.origin],) if node.origin in arrivals else ()
-                reached = [_scaled(promises[node.origin], node.tick)]
             else:
                 inputs = tuple(outputs[i] for i in node.inputs)
-                reached = [
-                    _scaled(frontiers[i], scale)
-                    for i, scale in zip(node.inputs, node.scales, strict=True)
-                ]
+            reached = _reached(node, promises, frontiers)
             frontier = min(reached, default=FOREVER)
             frontiers.append(frontier)
             moment = _moment(node, frontier, tuple(reached), firsts, lasts)
@@ -200,6 +199,24 @@ class Dataflow:
             {number: frontiers[index] for number, index in self._sent.items()},
             failures,
         )
+
+    def due(self, promises: Mapping[Origin, int], firsts: Mapping[str, int]) -> list[Due]:
+        """What the passing of time alone will let out, after a step with these promises."""
+        frontiers: list[int] = []
+        found: dict[tuple[tuple[str, int], ...], int] = {}
+        for node in self._nodes:
+            frontiers.append(min(_reached(node, promises, frontiers), default=FOREVER))
+            begins = (firsts[name] * scale for name, scale in node.sources if name in firsts)
+            # A first row is certain, and something may begin, when time has passed it.
+            uncertain = (time for time in begins if time >= frontiers[-1])
+            own = next_time(node.operator)
+            instants = [*uncertain, *(() if own is None else (own,))]
+            if instants and frontiers[-1] < FOREVER and node.sources:
+                found[node.sources] = min(*instants, found.get(node.sources, FOREVER))
+        return [
+            {name: time if time == BEFORE_TIME else time // scale for name, scale in sources}
+            for sources, time in found.items()
+        ]
 
     def snapshot(self) -> list[tuple[Any, ...]]:
         """All that passes from one batch to the next, operator by operator."""
@@ -452,8 +469,8 @@ class Dataflow:
     ) -> int:
         """GROUP BY of parts, or its RSTREAM."""
 
-        def define(call: AggregateCall, rows: list[Values]) -> Any:
-            return group_value(call, rows, self._scalar.load_python, self._failures)
+        def define(call: AggregateCall, rows: Columns, counts: Index) -> Any:
+            return bag_value(call, rows, counts, self._scalar.load_python, self._failures)
 
         measures = measured(plan, self._failures)
         given = (plan, measures, define, always_there)
@@ -609,6 +626,14 @@ def _leaf_streams_of(expression: Expression, scale: int) -> Iterator[tuple[Plan,
         yield from _leaf_streams(plan, scale)
     for child in expression.children:
         yield from _leaf_streams_of(child, scale)
+
+
+def _reached(node: Node, promises: Mapping[Origin, int], frontiers: list[int]) -> list[int]:
+    """How far the inputs of a node are, in its tick."""
+    if node.origin is not None:
+        return [_scaled(promises[node.origin], node.tick)]
+    below = zip(node.inputs, node.scales, strict=True)
+    return [_scaled(frontiers[i], scale) for i, scale in below]
 
 
 def _scaled(time: int, scale: int) -> int:

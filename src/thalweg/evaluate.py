@@ -29,6 +29,9 @@ from thalweg.plan.expressions import (
 from thalweg.plan.text import expression_text
 from thalweg.python_values import from_python, to_python
 from thalweg.values import sort_key
+from thalweg.vector.column import from_values
+from thalweg.vector.python_columns import Fail, call_on_columns
+from thalweg.vectorized import is_vectorized
 
 if TYPE_CHECKING:
     from thalweg.plan.nodes import Plan
@@ -164,6 +167,12 @@ class Compiler:
         arguments = [self(argument) for argument in call.arguments]
         types = [argument.type for argument in call.arguments]
 
+        def on_columns(row: Values, around: Surroundings) -> Any:
+            values = [argument(row, around) for argument in arguments]
+            given = tuple(from_values([v], type_) for v, type_ in zip(values, types, strict=True))
+            fail = failing(call, around.failures)
+            return call_on_columns(function, given, 1, call.type, fail).values()[0]
+
         def evaluate(row: Values, around: Surroundings) -> Any:
             values = [argument(row, around) for argument in arguments]
             try:
@@ -172,10 +181,10 @@ class Compiler:
             except KeyboardInterrupt:
                 raise
             except BaseException as error:
-                around.failures.note(expression_text(call), describe_exception(error), values)
+                failing(call, around.failures)(error, values)
                 return None
 
-        return evaluate
+        return on_columns if is_vectorized(function) else evaluate
 
     def _in(self, expression: InSubquery) -> Evaluate:
         sides = [self(value) for value in expression.values]
@@ -202,6 +211,15 @@ class Compiler:
             return rows[0][0] if rows else None
 
         return evaluate
+
+
+def failing(call: PythonCall, failures: Failures) -> Fail:
+    """What notes the failures of a user's function."""
+
+    def fail(error: BaseException, values: list[Any]) -> None:
+        failures.note(expression_text(call), describe_exception(error), values)
+
+    return fail
 
 
 def describe_exception(error: BaseException) -> str:

@@ -15,7 +15,7 @@ from thalweg.connectors import path_of
 from thalweg.errors import QueryError
 from thalweg.program import Program
 from thalweg.sinks import SINKS, SinkKind
-from thalweg.sources import SOURCES, files_of
+from thalweg.sources import SOURCES, files_now, files_of, is_live
 
 LATE, REJECTS, FAILURES = "_late", "_rejects", "_failures"
 
@@ -132,7 +132,8 @@ def _refuse_collisions(program: Program, files: list[_File]) -> None:
         request = program.read_request(entry)
         if not SOURCES[request.connector.name].reads_files:
             continue
-        for path in files_of(request):
+        looked_up = files_now if is_live(request.connector) else files_of
+        for path in looked_up(request):
             found = written.get(path.resolve()) or written.get(path.resolve().parent)
             if found is not None:
                 raise found.error(

@@ -61,9 +61,10 @@ from thalweg.plan.bind_query import QueryBinder
 from thalweg.plan.monotone import reads_stream
 from thalweg.settings import Settings, changed
 from thalweg.sinks import SINKS
-from thalweg.sources import SOURCES, ReadRequest
+from thalweg.sources import SOURCES, ReadRequest, is_live
 from thalweg.types import TIMESTAMP, Field, Schema, is_integral
 from thalweg.units import Unit, unit_named
+from thalweg.vectorized import is_vectorized
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +246,16 @@ def _stream(program: Program, statement: CreateStream) -> Stream:
     slack = 0
     if statement.slack is not None:
         slack = statement.slack.ticks(unit or Unit.MICROSECOND, unit, "slack")
+    skew = None
+    if statement.skew is not None:
+        if not is_live(connector):
+            raise QueryError(
+                "SKEW goes with a source that is live",
+                statement.skew.span,
+                detail="Of other sources the rows alone say how far time has come.",
+                hint="follow a folder (follow = true), or leave SKEW out",
+            )
+        skew = statement.skew.ticks(unit or Unit.MICROSECOND, unit, "skew")
     stream = Stream(
         name=statement.name.text,
         columns=columns,
@@ -257,6 +268,7 @@ def _stream(program: Program, statement: CreateStream) -> Stream:
         connector=connector,
         unit_declared=statement.unit is not None,
         zone=program.settings.timezone,
+        skew=skew,
     )
     _check_source(program, stream)
     return stream
@@ -312,6 +324,8 @@ def _table(program: Program, statement: CreateTable) -> Table:
         connector=checked_connector(statement.connector, SOURCES, "source", program.source),
         zone=program.settings.timezone,
     )
+    if table.connector is not None and is_live(table.connector):
+        raise table.connector.error("a table is read once, and cannot be live")
     _check_source(program, table)
     return table
 
@@ -426,7 +440,13 @@ def _function(program: Program, statement: CreateFunction) -> Function:
             statement.name.span,
             hint="choose another name",
         )
-    load_python(statement.path, program.folders, statement.aggregate, statement.path_span)
+    code = load_python(statement.path, program.folders, statement.aggregate, statement.path_span)
+    if is_vectorized(code) and not statement.parameters:
+        raise QueryError(
+            f'"{statement.name}" takes whole columns, but has no parameters',
+            statement.name.span,
+            detail="Without a column it cannot know for how many rows it is asked.",
+        )
     return Function(
         statement.name.text,
         tuple(parameter.type for parameter in statement.parameters),

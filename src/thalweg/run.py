@@ -20,7 +20,7 @@ from thalweg.outputs import targets_of
 from thalweg.program import Program, load_python
 from thalweg.reference import Inputs, Reference
 from thalweg.report import RunReport, StreamCounts, doubts
-from thalweg.sources import SOURCES, Accepted, Reject
+from thalweg.sources import SOURCES, Accepted, Reject, is_live
 
 Notice = Callable[[str], None]
 
@@ -78,6 +78,11 @@ def read_inputs(
     ranks: dict[str, int] = {}
     for stream in program.catalog.streams():
         notice(f"reading {stream.name}")
+        if stream.connector is not None and is_live(stream.connector):
+            raise stream.connector.error(
+                f'stream "{stream.name}" is live, and the reference reads to the end',
+                hint="run it with --engine spark",
+            )
         state = accept(stream, _rows(program, stream), program.catalog.finest_tick())
         streams[stream.name] = state.arrivals
         ranks[stream.name] = stream.rank

@@ -15,6 +15,7 @@ from typing import Any
 
 from thalweg.catalog import Query, Stream
 from thalweg.dataflow import Dataflow
+from thalweg.intake.live import LiveSource
 from thalweg.intake.reading import StreamReader
 from thalweg.intake.shares import Pace, shares
 from thalweg.intake.slices import Cursor, Reader
@@ -23,13 +24,14 @@ from thalweg.intake.take import Intake
 from thalweg.plan.nodes import Plan, StreamScan
 from thalweg.plan.placed import Exchange, Placement
 from thalweg.program import load_python
-from thalweg.sources import ReadRequest
+from thalweg.sources import ReadRequest, is_live
 from thalweg.units import Unit
 from thalweg.vector.compiled.store import CodeStore, user_folder
 
 Values = tuple[Any, ...]
 
 _FILE = "work.pickle"
+_ROWS_AT_ONCE = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,9 @@ class PartSink:
 @dataclass(frozen=True)
 class Work:
     """A batch has about `rows_per_batch` rows of all streams together, read by up to
-    `parallel` tasks of each. `followed` are the queries whose records the outlet reads;
-    `keeps_answers`: it reads all of them once more at the end."""
+    `parallel` tasks of each; a shard takes in `rows_at_once` of them. `followed` are the
+    queries whose records the outlet reads; `keeps_answers`: it reads all of them once more
+    at the end. `begun` is when the job began, in microseconds of the clock."""
 
     root: Path
     placement: Placement
@@ -61,6 +64,8 @@ class Work:
     followed: frozenset[str] = frozenset()
     keeps_answers: bool = False
     parallel: int = 1
+    rows_at_once: int = _ROWS_AT_ONCE
+    begun: int = 0
 
     def save(self) -> None:
         self.root.mkdir(parents=True, exist_ok=True)
@@ -88,7 +93,27 @@ class Work:
             if isinstance(node, StreamScan) and node.name == stream
             for column in node.columns
         )
-        return StreamReader(self.requests[stream], self.streams[stream], self.finest, read)
+        return StreamReader(self._request(stream), self.streams[stream], self.finest, read)
+
+    def _request(self, stream: str) -> ReadRequest:
+        request = self.requests[stream]
+        if not is_live(request.connector):
+            return request
+        found = self.root / "found" / stream if request.connector.option("follow") else None
+        return replace(request, begun=self.begun, found=found)
+
+    @cached_property
+    def live(self) -> dict[str, LiveSource]:
+        """The sources whose rows come as time goes by."""
+        return {
+            name: LiveSource(self._request(name), self.streams[name])
+            for name, request in self.requests.items()
+            if is_live(request.connector)
+        }
+
+    def is_over(self, stream: str, ended: bool, cursor: Cursor) -> bool:
+        """Whether a stream has no more rows, and never will have."""
+        return ended and (stream not in self.live or self.live[stream].is_over(cursor))
 
     def takes(
         self, cursors: Mapping[str, Cursor], paces: Mapping[str, Pace]

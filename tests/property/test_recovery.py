@@ -113,6 +113,15 @@ def damage(path: Path, random_: random.Random) -> None:
             pass
 
 
+@pytest.mark.parametrize("rows_at_once", [1, 3, 20])
+def test_a_batch_taken_in_strides_answers_the_same(
+    program: Program, expected: Bags, tmp_path: Path, rows_at_once: int
+) -> None:
+    work = job_of(program, tmp_path / "job", rows=40).work
+    PlainJob(replace(work, rows_at_once=rows_at_once)).run()
+    assert answers(program, work.root) == expected
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_working_state_that_is_damaged_is_rebuilt(
     program: Program, expected: Bags, tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch

@@ -4,7 +4,8 @@ A block with a title (```csv trades.csv) is a file; each test has the files of i
 page in a folder of its own. `cql` blocks of a page form one script, in order, which
 is bound, rewritten and answered by the reference; `cqlt` blocks are golden scripts,
 run on every engine; `python` blocks without a title are programs; `console` blocks
-are commands with their output. Blocks of other kinds, or of none, are only read.
+are commands with their output; `livecql` blocks are scripts with live sources, run by a
+clock that is turned by hand. Blocks of other kinds, or of none, are only read.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ from pathlib import Path
 import pytest
 
 from thalweg.errors import SourceText
+from thalweg.job.plain import PlainJob
+from thalweg.job.script import work_of
 from thalweg.optimize.rules import optimized
+from thalweg.outputs import targets_of
 from thalweg.program import bind_script
 from thalweg.reference import Reference
 from thalweg.report import RunReport
@@ -74,6 +78,23 @@ def test_scripts_run(page: Path, folder_of: FolderOf) -> None:
         assert expected, f"{query.name} shows nothing"
         wrong = differences(expected, reference.answers(plan), query.plan.schema)
         assert not wrong, f"{query.name}: {wrong}"
+
+
+LIVE = [(page, i) for page in PAGES for i in range(len(blocks(page, "livecql")))]
+
+
+@pytest.mark.parametrize(("page", "number"), LIVE, ids=lambda v: getattr(v, "name", str(v)))
+def test_live_scripts_run(page: Path, number: int, tmp_path: Path) -> None:
+    """Each query answers something within a few seconds."""
+    program = bind_script(SourceText(page.name, blocks(page, "livecql")[number][1]), (tmp_path,))
+    work = work_of(program, tmp_path / "job", {}, 1000, targets_of(program, None, "jsonl"))
+    now = work.begun
+    job = PlainJob(work, lambda: now)
+    for _ in range(20):
+        now += 500_000
+        while job.begin():
+            job.batch()
+    assert all(job.entry.records.get(query.name) for query in program.catalog.queries())
 
 
 def no_python(path: str) -> object:

@@ -117,6 +117,73 @@ def test_the_network() -> None:
     assert len(throughout) == pytest.approx(len(seen["C"]) * 0.01, rel=0.3)
 
 
+class Links:
+    """What is seen on the links of a network in some seconds, and the order of it all."""
+
+    def __init__(self, options: str, seconds: int) -> None:
+        self.pids: dict[str, npt.NDArray[np.int64]] = {}
+        self.times: dict[str, npt.NDArray[np.int64]] = {}
+        for link in "CBO":
+            generated = made("network", f"link = '{link}', {options}")
+            rows = generated.times.until(START + seconds * 1_000_000)
+            self.pids[link] = column(generated, "pid", 0, rows)
+            self.times[link] = column(generated, "ts", 0, rows)
+
+    def share(self, before: str, after: str) -> float:
+        return float(np.isin(self.pids[before], self.pids[after]).mean())
+
+    def delays(self, before: str, after: str) -> npt.NDArray[np.int64]:
+        _, at, at_next = np.intersect1d(self.pids[before], self.pids[after], return_indices=True)
+        return self.times[after][at_next] - self.times[before][at]
+
+    def distances(self, parent: str, child: str) -> npt.NDArray[np.int64]:
+        """Join distances: children that come after a parent up to its own, 0 if it was there."""
+        _, at, at_child = np.intersect1d(self.pids[parent], self.pids[child], return_indices=True)
+        before = np.searchsorted(self.times[child], self.times[parent][at], side="left")
+        return np.maximum(0, at_child + 1 - before)
+
+
+def test_constraints_of_the_network() -> None:
+    """# spec: k_constraints 1: one-one joins, a tenth passed on, RIDS of each direction."""
+    rate, delay, delay_out = 2000, 0.5, 0.2
+    links = Links(f"rate = {rate}, delay = {delay}, delay_out = {delay_out}", seconds=20)
+    for pids in links.pids.values():
+        assert len(np.unique(pids)) == len(pids)
+    assert links.share("C", "B") == pytest.approx(0.1, rel=0.1)
+    assert links.share("B", "O") == pytest.approx(0.1, rel=0.05)
+    # RIDS(d_cb · r_B) on C → B, RIDS(d_bo · r_O) on B → O: the next link sees it soon or never.
+    for parent, child, longest, child_rate in (
+        ("C", "B", delay, 10 * rate),
+        ("B", "O", delay_out, rate),
+    ):
+        assert links.delays(parent, child).min() >= 0
+        assert links.delays(parent, child).max() <= longest * 1e6
+        k = longest * child_rate
+        assert 0.5 * k < links.distances(parent, child).max() <= 1.05 * k
+    # RIDS(0) on B → C and O → B: what comes from the link before was there already.
+    assert links.distances("B", "C").max() == 0
+    assert links.distances("O", "B").max() == 0
+    # 10³ · 0.1 · 0.1 results per second for 10³ packets of C per second.
+    results = np.isin(links.pids["C"], links.pids["O"]).sum()
+    assert results == pytest.approx(20 * rate * 0.01, rel=0.25)
+
+
+def test_losses_and_stragglers() -> None:
+    options = "rate = 2000, delay = 0.2"
+    whole, lossy = Links(options, 20), Links(f"{options}, loss = 0.4", 20)
+    for before, after in (("C", "B"), ("B", "O")):
+        kept = lossy.share(before, after) / whole.share(before, after)
+        assert kept == pytest.approx(0.6, abs=0.05)
+    for links in (lossy, late := Links(f"{options}, stragglers = 0.25", 20)):
+        assert all(len(np.unique(pids)) == len(pids) for pids in links.pids.values())
+    delays = late.delays("C", "B")
+    straggling = delays > 200_000
+    assert straggling.mean() == pytest.approx(0.25, abs=0.04)
+    assert delays[straggling].min() > 4 * 180_000
+    assert delays.max() <= 5 * 200_000
+    assert late.share("C", "B") == pytest.approx(whole.share("C", "B"), rel=0.05)
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -128,6 +195,9 @@ def test_the_network() -> None:
         "drift = 2",
         "drift_every = 0",
         "link = 'D'",
+        "delay_out = 0",
+        "loss = 1.5",
+        "stragglers = -0.1",
         "delay = 0",
         "start = 'soon'",
     ],

@@ -26,7 +26,8 @@ ALLOWED = {
     "plan": LANGUAGE,
     "optimize": {"catalog", "evaluate", "operators", "plan"},
     "explain": {"catalog", "optimize", "plan"},
-    "evaluate": {"functions", "plan", "python_values"},
+    "vectorized": set(),
+    "evaluate": {"functions", "plan", "python_values", "vector", "vectorized"},
     "python_values": {"functions"},
     "answers": {"plan"},
     "bags": {"plan"},
@@ -43,9 +44,9 @@ ALLOWED = {
         "segments",
     }
     | {"sources", "vector"},
-    "group_value": {"evaluate", "functions", "plan", "python_values"},
+    "group_value": {"evaluate", "functions", "plan", "python_values", "vector", "vectorized"},
     "reference": {"answers", "bags", "evaluate", "functions", "group_value", "intake", "plan"},
-    "vector": {"evaluate", "functions", "kernels", "plan"},
+    "vector": {"evaluate", "functions", "kernels", "plan", "python_values", "vectorized"},
     "kernels": set(),
     "operators": {"answers", "bags", "evaluate", "functions", "kernels", "plan", "reference"}
     | {"vector"},
@@ -57,12 +58,13 @@ ALLOWED = {
     "work": {"catalog", "dataflow", "intake", "plan", "program", "sources", "vector"},
     "shard": {"clock", "control", "dataflow", "intake", "operators", "plan", "record_segments"}
     | {"segments", "sinks", "work"},
-    "outlet": {"answers", "control", "dataflow", "intake", "operators", "record_segments"}
+    "outlet": {"answers", "catalog", "clock", "control", "dataflow", "intake", "operators"}
+    | {"record_segments"}
     | {"segments", "shard", "sources", "work"},
     "local": {"answers", "catalog", "dataflow", "evaluate", "intake", "operators", "plan"}
     | {"reference", "vector"},
     "sinks": {"answers", "catalog", "connectors", "functions", "operators", "vector"},
-    "program": LANGUAGE | {"connectors", "evaluate", "sources", "sinks"},
+    "program": LANGUAGE | {"connectors", "evaluate", "sources", "sinks", "vectorized"},
     "outputs": {"catalog", "connectors", "program", "sinks", "sources"},
     "deliver": {"answers", "catalog", "outputs", "sinks"},
     "report": {"catalog", "outputs", "sinks", "sources"},
@@ -74,6 +76,7 @@ ALLOWED = {
         "operators",
         "progress",
         "catalog",
+        "clock",
         "control",
         "dataflow",
         "deliver",

@@ -12,7 +12,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from thalweg.bench.digest import Digest, digest_of_files
-from thalweg.bench.spark_batches import span, summed, watched
+from thalweg.bench.spark_batches import SETTINGS, batches_of, span, summed
 from thalweg.bench.trial import CORES, Batch, Run, after_warm_ups, checked
 from thalweg.cql.script import read_script
 from thalweg.job.run import Job as RunningJob
@@ -48,7 +48,7 @@ def run_thalweg(jobs: Sequence[Job]) -> list[Run]:
     """Steady runs of scripts, one after the other in one session."""
     with tempfile.TemporaryDirectory(prefix="thalweg-bench-") as name:
         folder = Path(name)
-        spark = session(f"local[{CORES}]", folder)
+        spark = session(f"local[{CORES}]", folder, settings=SETTINGS)
         try:
             return after_warm_ups(
                 jobs,
@@ -67,9 +67,8 @@ def _run(spark: SparkSession, feed: Feed, rows_per_batch: int) -> Run:
     batches: list[Batch] = []
 
     def attend(started: RunningJob) -> None:
-        with watched(started.session) as reports:
-            started.wait()
-        batches.extend(reports.batches)
+        started.wait()
+        batches.extend(batches_of(started.query))
 
     report = run_on_spark(
         program,

@@ -4,60 +4,22 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
-from pyspark.sql import SparkSession
-from pyspark.sql.streaming.listener import StreamingQueryListener
+from pyspark.sql.streaming.query import StreamingQuery
 
 from thalweg.bench.trial import Batch
 
-# The last report of a query may come after the query has ended.
-_WAIT_SECONDS = 30
+# Spark keeps the reports of so many batches, to be asked for when all is done. (Being told
+# of each costs a Python listener more than some batches take.)
+SETTINGS = {"spark.sql.streaming.numRecentProgressUpdates": "10000"}
 
 
-class Reports(StreamingQueryListener):
-    """What Spark reports of every batch of the queries of a session."""
-
-    def __init__(self) -> None:
-        self.reports: list[dict[str, Any]] = []
-        self._ended = threading.Event()
-
-    def onQueryStarted(self, event: Any) -> None:
-        """Nothing to note."""
-
-    def onQueryIdle(self, event: Any) -> None:
-        """Nothing to note."""
-
-    def onQueryProgress(self, event: Any) -> None:
-        self.reports.append(json.loads(event.progress.json))
-
-    def onQueryTerminated(self, event: Any) -> None:
-        self._ended.set()
-
-    def wait(self) -> None:
-        assert self._ended.wait(_WAIT_SECONDS), "Spark did not say that the query has ended"
-
-    @property
-    def batches(self) -> tuple[Batch, ...]:
-        """Batches that did something, in their order."""
-        return tuple(
-            _batch(report) for report in self.reports if "addBatch" in report["durationMs"]
-        )
-
-
-@contextmanager
-def watched(spark: SparkSession) -> Iterator[Reports]:
-    """Collects the reports of the one query that runs inside; they are there afterwards."""
-    reports = Reports()
-    spark.streams.addListener(reports)
-    try:
-        yield reports
-        reports.wait()
-    finally:
-        spark.streams.removeListener(reports)
+def batches_of(query: StreamingQuery) -> tuple[Batch, ...]:
+    """The batches of a query that did something, in their order."""
+    reports = [json.loads(report.json()) for report in query._jsq.recentProgress()]
+    return tuple(_batch(report) for report in reports if "addBatch" in report["durationMs"])
 
 
 def _batch(report: dict[str, Any]) -> Batch:

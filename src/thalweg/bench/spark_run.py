@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from thalweg.bench.data import FILES_PER_SLICE, Dataset
 from thalweg.bench.digest import Digest, digest_of_files
-from thalweg.bench.spark_batches import span, summed, watched
+from thalweg.bench.spark_batches import SETTINGS, batches_of, span, summed
 from thalweg.bench.trial import CORES, Run, after_warm_ups, checked
 
 _STREAMING = "org.apache.spark.sql.execution.streaming"
@@ -50,6 +50,7 @@ Query = Callable[[Callable[[str], DataFrame]], DataFrame]
 def spark_session(folder: Path, store: StateStore, counts_rows: bool = False) -> SparkSession:
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     settings = {
+        **SETTINGS,
         "spark.driver.memory": _MEMORY,
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
@@ -108,19 +109,19 @@ def _run(spark: SparkSession, job: SparkJob, feed: SparkFeed, scratch: Path) -> 
         return reader.parquet(str(feed.dataset.folder / name))
 
     out = folder / "out"
-    with watched(spark) as reports:
-        running = (
-            job.query(stream)
-            .writeStream.format("parquet")
-            .option("path", str(out))
-            .option("checkpointLocation", str(folder / "checkpoint"))
-            .outputMode("append")
-            .trigger(availableNow=True)
-            .start()
-        )
-        running.awaitTermination()
-    began, ended = span(reports.batches)
-    run = Run(feed.dataset.rows, ended - began, reports.batches, summed(reports.batches))
+    running = (
+        job.query(stream)
+        .writeStream.format("parquet")
+        .option("path", str(out))
+        .option("checkpointLocation", str(folder / "checkpoint"))
+        .outputMode("append")
+        .trigger(availableNow=True)
+        .start()
+    )
+    running.awaitTermination()
+    batches = batches_of(running)
+    began, ended = span(batches)
+    run = Run(feed.dataset.rows, ended - began, batches, summed(batches))
     answers = digest_of_files(sorted(out.glob("*.parquet")), feed.columns, feed.until)
     shutil.rmtree(folder, ignore_errors=True)
     return checked(run, answers, feed.expected)

@@ -33,7 +33,10 @@ STREAM_OPERATORS = ("ISTREAM", "DSTREAM", "RSTREAM")
 WINDOW_WORDS = ("RANGE", "ROWS", "NOW", "UNBOUNDED", "TUMBLE", "HOP", "PARTITION")
 
 # Words that may follow a length without a unit.
-_AFTER_LENGTH = ("SLIDE", "KEY", "UNIT", "SLACK", "FROM", "LEVEL", "LIFESPAN", "CLOSING_WHEN")
+_AFTER_LENGTH = (
+    *("SLIDE", "KEY", "UNIT", "SLACK", "SKEW", "FROM"),
+    *("LEVEL", "LIFESPAN", "CLOSING_WHEN"),
+)
 # Clauses that a missing name after AS must not swallow.
 _NO_ALIAS = (
     TokenType.FROM,

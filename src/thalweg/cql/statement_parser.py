@@ -88,17 +88,22 @@ class CqlParser(QueryParser):
         time = self._name("column") if self._match_text_seq("TIMESTAMP", "BY") else None
         unit: Name | None = None
         slack: Length | None = None
+        skew: Length | None = None
         key: tuple[Name, ...] = ()
-        for clause in self._clauses(("UNIT", "SLACK", "KEY")):
+        for clause in self._clauses(("UNIT", "SLACK", "SKEW", "KEY")):
             if clause == "UNIT":
                 unit = self._name("unit of time")
             elif clause == "SLACK":
                 slack = self._length()
+            elif clause == "SKEW":
+                skew = self._length()
             else:
                 key = self._name_list()
         self._expect_word("FROM", f"stream {name}")
         connector = self._connector()
-        return CreateStream(name, columns, time, unit, slack, key, connector, self._since(start))
+        return CreateStream(
+            name, columns, time, unit, slack, skew, key, connector, self._since(start)
+        )
 
     def _create_table(self, start: Token) -> CreateTable:
         name = self._name("table")

@@ -55,6 +55,7 @@ class CreateStream:
     time: Name | None
     unit: Name | None
     slack: Length | None
+    skew: Length | None
     key: tuple[Name, ...]
     connector: ConnectorCall
     span: Span

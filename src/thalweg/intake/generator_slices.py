@@ -37,7 +37,7 @@ class GeneratorSlices:
 
     def read(self, cursor: Cursor, rows: int) -> Slice:
         seen, wanted = cursor.seen, self._wanted
-        count = max(0, min(rows, self._made.length - seen))
+        count = max(0, min(rows, self._end(cursor) - seen))
 
         def rows_at(which: Index) -> list[Accepted | Reject]:
             return list(self._made.rows((which + seen).tolist()))
@@ -49,7 +49,7 @@ class GeneratorSlices:
             judged.rows,
             judged.late,
             judged.rejects,
-            _at(seen + count, judged.largest) if count else cursor,
+            _at(seen + count, judged.largest, cursor) if count else cursor,
             at_end=count < rows,
         )
 
@@ -66,7 +66,7 @@ class GeneratorSlices:
 
     def cuts(self, cursor: Cursor, rows: int, parts: int) -> tuple[int, ...]:
         """So many rows in parts of the same size."""
-        left = self._made.length - cursor.seen
+        left = self._end(cursor) - cursor.seen
         if left <= rows:  # all that is left: one row more finds the end
             rows = left + 1
         ends = [rows * part // parts for part in range(parts + 1)]
@@ -74,7 +74,7 @@ class GeneratorSlices:
 
     def ahead(self, cursor: Cursor, rows: int) -> Cursor:
         """Where a slice of so many rows would end."""
-        behind = min(cursor.seen + rows, self._made.length)
+        behind = min(cursor.seen + rows, self._end(cursor))
         if behind <= cursor.seen:
             return cursor
         end = behind
@@ -84,9 +84,14 @@ class GeneratorSlices:
             largest = self._judge.largest(columns, self._judge.unfit(columns))
             if largest is not None:  # times never fall
                 known = cursor.largest
-                return _at(behind, largest if known is None else max(known, largest))
+                return _at(behind, largest if known is None else max(known, largest), cursor)
             end = start
-        return _at(behind, cursor.largest)
+        return _at(behind, cursor.largest, cursor)
+
+    def _end(self, cursor: Cursor) -> int:
+        """How many rows there are, or have come so far."""
+        length = self._made.length
+        return length if cursor.limit is None else min(length, cursor.limit)
 
     def _columns(self, first: int, count: int, which: frozenset[int]) -> SomeColumns:
         places = sorted(which)
@@ -96,8 +101,8 @@ class GeneratorSlices:
         return {i: _vector(column, declared[i].type) for i, column in pairs}
 
 
-def _at(seen: int, largest: int | None) -> Cursor:
-    return Cursor(offset=seen, seen=seen, largest=largest)
+def _at(seen: int, largest: int | None, before: Cursor) -> Cursor:
+    return Cursor(offset=seen, seen=seen, largest=largest, limit=before.limit)
 
 
 def _vector(column: Column, type_: Type) -> Vector:

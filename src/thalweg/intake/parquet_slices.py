@@ -231,6 +231,8 @@ class ParquetSlices:
         """How many rows to skip in one group of rows; None if it is not one."""
         if here.file != there.file or here.name != there.name or here.offset > there.offset:
             return None
+        if here.limit != there.limit:  # what is open knows of fewer files
+            return None
         if here.offset < there.offset:
             footer = self._footer(files_at(self._request, there)[there.file])
             if footer.group_of(here.offset) != footer.group_of(there.offset):
@@ -279,7 +281,8 @@ def _behind(
     cursor: Cursor, index: int, path: Path, offset: int, rows: int, largest: int | None
 ) -> Cursor:
     """The cursor some rows further on, behind a row of a file."""
-    return Cursor(index, path.name, offset, seen=cursor.seen + rows, largest=largest)
+    seen = cursor.seen + rows
+    return Cursor(index, path.name, offset, seen=seen, largest=largest, limit=cursor.limit)
 
 
 def _near(ends: list[int], rows: int, parts: int, near: int) -> list[int]:

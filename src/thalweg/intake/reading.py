@@ -126,7 +126,7 @@ class _RowSlices:
             state.judge(row)
             place = index, name, mark.offset, mark.line
         if state.seen > cursor.seen:
-            reached = Cursor(*place, state.seen, state.largest)
+            reached = Cursor(*place, state.seen, state.largest, cursor.limit)
         at_end = state.seen - cursor.seen < rows
         if not at_end:
             self._at = reached

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from thalweg.intake.accept import Arrival
+from thalweg.intake.found import found_files
 from thalweg.operators.delta import Delta, combined
 from thalweg.sources import Accepted, Mark, ReadRequest, Reject, files_of
 from thalweg.types import Schema
@@ -23,7 +24,8 @@ class Cursor:
     `file` is the place of the file in the order of names, `name` how it is called
     (None before any file was read, and where there are none). `offset` and `line`
     are a mark in it. `seen` counts the rows so far; `largest` is the largest time
-    of those that were accepted.
+    of those that were accepted, or what a clock stands for. `limit` is how much of a live
+    source may be read: a number of files, or of rows.
     """
 
     file: int = 0
@@ -32,6 +34,7 @@ class Cursor:
     line: int = 0
     seen: int = 0
     largest: int | None = None
+    limit: int | None = None
 
     @property
     def mark(self) -> Mark:
@@ -84,7 +87,8 @@ class Reader(Protocol):
 
 def files_at(request: ReadRequest, cursor: Cursor) -> list[Path]:
     """The files of a source, which must still be those that the cursor counted."""
-    files = files_of(request)
+    files = files_of(request) if request.found is None else found_files(request.found)
+    files = files[: cursor.limit]
     if cursor.name is not None and (
         cursor.file >= len(files) or files[cursor.file].name != cursor.name
     ):

@@ -112,8 +112,8 @@ def going_on(fresh: Work, shards: int | None) -> Work:
             f"the checkpoint {root} has {known.shards} shards, not {shards}",
             hint=f"leave --shards out, or say --shards {known.shards}",
         )
-    # Tables stay as they were read when the job began.
-    return replace(fresh, tables=known.tables, shards=known.shards)
+    # Tables stay as they were read when the job began, and made-up rows go on from then.
+    return replace(fresh, tables=known.tables, shards=known.shards, begun=known.begun)
 
 
 def _differences(known: Work, fresh: Work) -> Iterator[str]:

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import count
 
-from thalweg.control import Entry
+from thalweg.clock import WallClock, wall_clock
+from thalweg.control import ControlLog, Entry
 from thalweg.intake.reading import Cursor
 from thalweg.intake.take import Taken, together
+from thalweg.outlet.begin import begin_batch
 from thalweg.outlet.commit import Outlet
 from thalweg.segments import Piece
 from thalweg.shard.step import Shard, ShardResult
@@ -23,8 +25,9 @@ Happen = Callable[[int, int], None]
 
 
 class PlainJob:
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Work, clock: WallClock = wall_clock) -> None:
         work.save()
+        self._clock = clock
         self.work = work
         self.manifests: dict[int, bytes | None] = dict.fromkeys(range(work.shards))
         self.rebuilt = self.state_size = 0
@@ -32,7 +35,7 @@ class PlainJob:
 
     def start(self) -> None:
         """Begin, or go on in new processes."""
-        self._outlet = Outlet(self.work)
+        self._outlet = Outlet(self.work, self._clock)
         self._shards = [Shard(self.work, number) for number in range(self.work.shards)]
         self.entry = self._outlet.start()
 
@@ -43,6 +46,12 @@ class PlainJob:
                 return self.entry
             self.batch(happen, flush=number % flush_every == 0)
         raise AssertionError("unreachable")
+
+    def begin(self, stopping: bool = False) -> bool:
+        """Whether there is something to do by the clock: the batch can go on then."""
+        log = ControlLog(self.work.root)
+        self.entry = begin_batch(self.work, log, self.entry.batch, self._clock(), stopping)
+        return not self.entry.waits and not self.entry.finished
 
     def batch(self, happen: Happen = lambda batch, shard: None, flush: bool = False) -> None:
         takes = together(

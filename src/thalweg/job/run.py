@@ -18,7 +18,13 @@ from thalweg.job.failures import as_error
 from thalweg.job.labels import labels
 from thalweg.job.session import log_of
 from thalweg.job.settings import own_session
-from thalweg.job.source import ThalwegSource, is_stopped, let_run, stop_after_batch
+from thalweg.job.source import (
+    ThalwegSource,
+    is_stopped,
+    let_run,
+    stop_after_batch,
+    stop_soon,
+)
 from thalweg.job.standing import answered_before
 from thalweg.job.stateful import OUTPUT, STATE, shard_function
 from thalweg.outlet.commit import Outlet
@@ -59,13 +65,13 @@ class Job:
     """Runs in the background from `start` to `stop`, or until all input is answered."""
 
     def __init__(self, spark: SparkSession, work: Work, follow: Follow = lambda done: None) -> None:
-        self.session = own_session(spark)
+        self._spark = own_session(spark)
         self._work = work
         self._follow = follow
         self._outlet = Outlet(work)
         self._stopping = False
         self._flushed = self._ended = time.monotonic()
-        self._query: Any = None
+        self.query: Any = None
         self._failure: BaseException | None = None
         self.entry: Entry | None = None
         self.answered: int | None = None
@@ -74,16 +80,16 @@ class Job:
         self._work.save()
         let_run(self._work.root)
         self.entry = self._outlet.start()
-        self.session.dataSource.register(ThalwegSource)
-        root, partitions = str(self._work.root), self.session.sparkContext.defaultParallelism
+        self._spark.dataSource.register(ThalwegSource)
+        root, partitions = str(self._work.root), self._spark.sparkContext.defaultParallelism
         numbers = labels(self._work.root, self._work.shards, partitions)
-        source = self.session.readStream.format("thalweg").options(
+        source = self._spark.readStream.format("thalweg").options(
             root=root,
             labels=",".join(map(str, numbers)),
             cores=str(partitions),
         )
         self._ended = time.monotonic()
-        self._query = (
+        self.query = (
             source.load()
             .groupBy("label")
             .applyInPandasWithState(
@@ -98,23 +104,24 @@ class Job:
 
     def wait(self) -> None:
         """Return when everything is answered or the job was stopped; raises if it failed."""
-        while self._query.isActive and self._failure is None and not self._is_done():
+        while self.query.isActive and self._failure is None and not self._is_done():
             time.sleep(_POLL_SECONDS)
-        if self._query.isActive and self._failure is None:
+        if self.query.isActive and self._failure is None:
             with suppress(StreamingQueryException):
-                self._query.processAllAvailable()
-        failure = self._query.exception()
-        self._query.stop()
+                self.query.processAllAvailable()
+        failure = self.query.exception()
+        self.query.stop()
         if self._failure is not None:
             raise self._failure
         if failure is not None:
-            raise as_error(str(failure), log_of(self.session))
+            raise as_error(str(failure), log_of(self._spark))
         if self.is_finished:
             remove_working_state(self._work.root)
 
     def stop(self) -> None:
         """Stop when the batch that is on is done; the next start goes on from there."""
         self._stopping = True
+        stop_soon(self._work.root)
 
     @property
     def is_finished(self) -> bool:
@@ -122,7 +129,8 @@ class Job:
 
     def _is_done(self) -> bool:
         """Whether no batch will follow."""
-        if self._stopping and not self._query.status["isTriggerActive"]:
+        idle = self._stopping and not self.query.status["isTriggerActive"]
+        if idle and not (self.entry is not None and self.entry.waits and self.entry.unwritten):
             stop_after_batch(self._work.root)
         return self.is_finished or is_stopped(self._work.root)
 
@@ -145,7 +153,7 @@ class Job:
         if flush:
             self._flushed = now
         entry = self._outlet.end_batch(rows[0]["batch"], takes, results, flush)
-        if self._stopping and self.entry is not None and self.entry.flush:
+        if self._stopping and not entry.unwritten:
             stop_after_batch(self._work.root)
         if self.entry is not None:
             self.answered = answered_before(self._work, self.entry, entry)

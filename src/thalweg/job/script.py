@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from thalweg.catalog import Query
+from thalweg.clock import wall_clock
 from thalweg.control import ControlLog
 from thalweg.deliver import print_merged, stamped
 from thalweg.errors import QueryError
@@ -163,6 +164,7 @@ def work_of(
         ),
         frozenset(followed),
         bool(whole),
+        begun=wall_clock(),
     )
 
 

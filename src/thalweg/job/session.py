@@ -10,14 +10,14 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from thalweg.errors import QueryError
 from thalweg.job.java import java_home
-from thalweg.job.settings import name_interpreter, start_settings
+from thalweg.job.settings import JAVA, name_interpreter, start_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,9 +37,12 @@ appender.file.layout.pattern = %d{{ISO8601}} %p %c{{1}}: %m%n%ex
 
 
 def session(
-    master: str = "local[*]", folder: Path | None = None, lock: int | None = None
+    master: str = "local[*]",
+    folder: Path | None = None,
+    lock: int | None = None,
+    settings: Mapping[str, str] | None = None,
 ) -> SparkSession:
-    """Start Spark with the settings that Thalweg runs best with.
+    """Start Spark with the settings that Thalweg runs best with, and with further ones.
 
     Its log is `spark.log` in the folder, by default one that is removed at the end of
     the program. An open file given as `lock` stays open as long as Spark is there, even
@@ -53,16 +56,17 @@ def session(
             "this program has a Spark session already",
             hint="hand it over as in thalweg.Engine(spark), or stop it first",
         )
-    settings = start_settings(master)
+    own = {**start_settings(master), **(settings or {})}
     os.environ["JAVA_HOME"] = str(java_home())
     name_interpreter(master)
     folder = _made(folder)
     logging_file = folder / "log4j2.properties"
     logging_file.write_text(_LOGGING.format(path=folder / "spark.log"))
-    conf = SparkConf().setAppName("thalweg").setAll(list(settings.items()))
+    conf = SparkConf().setAppName("thalweg").setAll(list(own.items()))
     conf.set("spark.local.dir", str(folder / "local"))
     conf.set("spark.sql.warehouse.dir", str(folder / "warehouse"))
-    conf.set("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={logging_file.as_uri()}")
+    log_options = f"-Dlog4j2.configurationFile={logging_file.as_uri()}"
+    conf.set("spark.driver.extraJavaOptions", f"{JAVA} {log_options}")
     conf.set(_LOG, str(folder / "spark.log"))
     with _interrupts_kept():
         gateway = SparkContext._gateway or _launch(conf, folder / "spark.log", lock)

@@ -16,14 +16,9 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 from thalweg.control import ControlLog
-from thalweg.job.tasks import take_batch
+from thalweg.job.tasks import begins, take_batch
 
 SCHEMA = "label int, batch long, body binary"
-
-
-# Tasks that read, for each core: enough to even out streams of different sizes. Further
-# streams share tasks, each of which costs some milliseconds whatever it reads.
-_TASKS_PER_CORE = 4
 
 
 class Take(InputPartition):
@@ -51,16 +46,15 @@ class ThalwegReader(DataSourceStreamReader):
     def __init__(self, options: Any) -> None:
         self._root = options["root"]
         self._labels = [int(label) for label in options["labels"].split(",")]
-        self._tasks = _TASKS_PER_CORE * int(options["cores"])
+        # A task costs some milliseconds whatever it reads, so streams share them.
+        self._tasks = int(options["cores"])
 
     def initialOffset(self) -> dict[str, int]:
         return {"batch": 0}
 
     def latestOffset(self, start: dict[str, int], limit: Any = None) -> dict[str, int]:
-        root = Path(self._root)
-        log = ControlLog(root)
-        batch = start["batch"]
-        if is_stopped(root) or not log.has(batch) or log.read(batch).finished:
+        root, batch = Path(self._root), start["batch"]
+        if is_stopped(root) or not begins(self._root, batch, is_stopping(root)):
             return start
         return {"batch": batch + 1}
 
@@ -112,8 +106,18 @@ def _evenly(parts: list[tuple[int, str, int]], tasks: int) -> list[tuple[tuple[s
     return [tuple(own) for own in owned]
 
 
-# A job that is asked to stop says so by a file: its source lives in another process.
+# A job that is asked to stop says so by files: its source lives in another process.
 _STOP = "stop"
+_STOPPING = "stopping"
+
+
+def stop_soon(root: Path) -> None:
+    """Write what waits to be written, and nothing more."""
+    (root / _STOPPING).touch()
+
+
+def is_stopping(root: Path) -> bool:
+    return (root / _STOPPING).exists()
 
 
 def stop_after_batch(root: Path) -> None:
@@ -122,6 +126,7 @@ def stop_after_batch(root: Path) -> None:
 
 def let_run(root: Path) -> None:
     (root / _STOP).unlink(missing_ok=True)
+    (root / _STOPPING).unlink(missing_ok=True)
 
 
 def is_stopped(root: Path) -> bool:

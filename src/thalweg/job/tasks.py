@@ -6,10 +6,12 @@ import pickle
 from functools import lru_cache
 from pathlib import Path
 
+from thalweg.clock import wall_clock
 from thalweg.control import ControlLog, Entry
 from thalweg.intake.slices import Cursor
 from thalweg.intake.take import Intake, Taken, together
 from thalweg.job.failures import carries_mistakes
+from thalweg.outlet.begin import begin_batch
 from thalweg.segments import Piece
 from thalweg.shard.step import Shard, ShardResult
 from thalweg.work import Work
@@ -35,6 +37,18 @@ def _intake(root: str, stream: str) -> Intake:
 @lru_cache(maxsize=256)
 def _shard(root: str, number: int) -> Shard:
     return Shard(work_of(root), number)
+
+
+@carries_mistakes
+def begins(root: str, batch: int, stopping: bool) -> bool:
+    """Whether a batch has something to do, by the clock if its sources are live."""
+    log = ControlLog(Path(root))
+    if not log.has(batch):
+        return False
+    entry = log.read(batch)
+    if entry.waits:
+        entry = begin_batch(work_of(root), log, batch, wall_clock(), stopping)
+    return not entry.waits and not entry.finished
 
 
 @carries_mistakes

@@ -92,6 +92,11 @@ class Agenda:
             parts.append(merge_events(parts.pop(), parts.pop()))
         return parts[0] if parts else None
 
+    def next_time(self) -> int | None:
+        """The instant of the first event."""
+        runs = (*(run.events for run in self._runs), *self._fresh)
+        return min((int(events[0, TIME]) for events in runs if len(events)), default=None)
+
     def _keep(self, events: Events) -> None:
         fitting = [run for run in self._runs if run.end <= events[0, TIME]]
         if fitting:

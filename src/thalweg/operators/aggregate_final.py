@@ -33,7 +33,7 @@ from thalweg.plan.placed import SteppedRstream
 from thalweg.vector.column import Columns, Index, joined, taken
 
 # The value of an aggregate on the argument rows of a group.
-Define = Callable[[AggregateCall, list[tuple[Any, ...]]], Any]
+Define = Callable[[AggregateCall, Columns, Index], Any]
 
 
 class FinalAggregateRun:
@@ -100,6 +100,9 @@ class FinalAggregateRun:
         if self._plan.keys:
             slots = course.slot[course.first]
             self._groups.release(slots, self._totals[0].totals[slots, 0] == 0)
+
+    def next_time(self) -> int | None:
+        return self._groups.next_time()
 
     def _enter(self, delta: Delta) -> None:
         width = len(self._plan.keys)

@@ -92,6 +92,9 @@ class RelationAnswerRun:
             self.records = Records(steps.columns, steps.time, steps.after - steps.before)
         return inputs[0]
 
+    def next_time(self) -> int | None:
+        return self._rows.next_time()
+
 
 class NetAnswerRun:
     """The changes of a relation that are net as they come."""
@@ -136,3 +139,6 @@ class StreamAnswerRun:
             events = all_events([part for part in parts if len(part)])
             self.records = Records(events.columns, events.time, events.numbers[0])
         return delta
+
+    def next_time(self) -> int | None:
+        return self._waiting.next_time()

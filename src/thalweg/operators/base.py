@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
-from thalweg.operators.delta import Delta
+from thalweg.operators.delta import BEFORE_TIME, Delta
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,16 @@ class Operator(Protocol):
     def step(self, inputs: tuple[Delta, ...], moment: Moment) -> Delta:
         """The changes that follow from those of the inputs and from the passing of time."""
         ...
+
+
+def next_time(operator: Operator) -> int | None:
+    """The first instant at which an operator may have something to say though no more comes
+    in; None if there is none. One that keeps a state and does not tell may have at any."""
+    tells = getattr(operator, "next_time", None)
+    if tells is not None:
+        found: int | None = tells()
+        return found
+    return BEFORE_TIME if operator.STATE else None
 
 
 def snapshot(operator: Operator) -> tuple[Any, ...]:

@@ -35,6 +35,9 @@ class CountedRun:
             return delta
         return delta.with_columns(tuple(map(with_plain_zeros, delta.columns)))
 
+    def next_time(self) -> int | None:
+        return self._rows.next_time()
+
 
 class StreamOperatorRun:
     """ISTREAM and DSTREAM."""
@@ -50,6 +53,9 @@ class StreamOperatorRun:
         self._rows.add(0, inputs[0])
         steps = self._rows.steps(moment.frontier, lambda count: count)
         return as_stream(steps, self._schema, self._entering)
+
+    def next_time(self) -> int | None:
+        return self._rows.next_time()
 
 
 class NetStreamRun:

@@ -109,6 +109,9 @@ class CountedRows:
         self._release(course.slot[first])
         return steps
 
+    def next_time(self) -> int | None:
+        return self._agenda.next_time()
+
     def _release(self, slots: Times) -> None:
         idle = (self._waiting[slots] == 0) & (self._counts.take(slots, axis=0) == 0).all(axis=1)
         if idle.any():

@@ -62,6 +62,9 @@ class Groups:
         count_events(self._waiting, events, -1)
         return events, course_of(events, self._last)
 
+    def next_time(self) -> int | None:
+        return self._agenda.next_time()
+
     def keys(self, slots: Index) -> Columns:
         return self._keys.take(slots)
 

@@ -64,3 +64,6 @@ class TableRun:
             np.full(len(rows), FOREVER),
             np.ones(len(rows), np.int64),
         )
+
+    def next_time(self) -> None:
+        """All is said at once."""

@@ -30,10 +30,10 @@ from thalweg.operators.measures import Bag, Distinct, Extreme, Totals, nulled, o
 from thalweg.operators.members import Members
 from thalweg.operators.row_words import text_bytes
 from thalweg.types import BINARY, STRING
-from thalweg.vector.column import Columns, Index, Mask, Vector, from_values, rows_of
+from thalweg.vector.column import Columns, Index, Mask, Vector, from_values
 
-# The value of an aggregate on the argument rows of a group.
-Define = Callable[[list[tuple[Any, ...]]], Any]
+# The value of an aggregate on different argument rows, and how often each is there.
+Define = Callable[[Columns, Index], Any]
 
 # Heaps are made anew when they hold so many more values that are gone than values.
 _IDLE = 64
@@ -188,7 +188,7 @@ class BagFold:
 
     def fold(self, events: Events, course: Course, define: Define) -> Around:
         slots = course.slot[course.first]
-        before = [define(self._rows(slot)) for slot in slots.tolist()]
+        before = [define(*self._rows(slot)) for slot in slots.tolist()]
         after = []
         order = np.argsort(course.entry, kind="stable")
         events = events[order]
@@ -207,16 +207,14 @@ class BagFold:
                 self._gone,
                 found,
             )
-            after.append(define(self._rows(slot)))
+            after.append(define(*self._rows(slot)))
             first = end
         self._gone = self._gone[:found]
         return Around(from_values(before, self._type), from_values(after, self._type))
 
-    def _rows(self, group: int) -> list[tuple[Any, ...]]:
+    def _rows(self, group: int) -> tuple[Columns, Index]:
         members = linked(int(self._heads[group]), self._following)
-        counts = self._members.counts[members].tolist()
-        rows = rows_of(self._members.values(members), len(members))
-        return [row for row, count in zip(rows, counts, strict=True) for _ in range(count)]
+        return self._members.values(members), self._members.counts[members]
 
     def forget(self) -> None:
         self._members.forget(self._gone)

@@ -96,3 +96,6 @@ class BeginRun:
             return parts
         parts = replace(parts, start=parts.start.clip(min=moment.begin))
         return parts.where(parts.start < parts.end)
+
+    def next_time(self) -> None:
+        """What waits, waits for the first row of a stream."""

@@ -38,6 +38,9 @@ class StoreRun:
         self.store.add(delta.where(keep))
         return nothing(self._schema)
 
+    def next_time(self) -> None:
+        """A store says nothing by itself."""
+
 
 class StoreView:
     """A store as one member of a join sees it.

@@ -53,6 +53,9 @@ class TopRun:
             self._shown = shown
         return combined(parts, self._plan.schema)
 
+    def next_time(self) -> int | None:
+        return self._calendar.next_time()
+
     def _first_rows(self) -> Bag:
         ordered = sorted(self._rows.items(), key=lambda item: top_order(item[0], self._plan.keys))
         shown = Bag()

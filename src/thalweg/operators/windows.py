@@ -110,6 +110,9 @@ class RowsWindowRun:
         order = np.repeat(order, weight[order])
         return self._pushed(taken(ready.columns, order), ready.time[order])
 
+    def next_time(self) -> int | None:
+        return self._waiting.next_time()
+
     def _pushed(self, columns: Columns, time: Times) -> Delta:
         """The changes that follow from rows, in their order."""
         numbers, pushed = self._push(columns, len(time))

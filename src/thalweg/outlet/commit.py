@@ -9,41 +9,55 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
+from thalweg.catalog import Stream
+from thalweg.clock import WallClock, wall_clock
 from thalweg.control import ControlLog, Entry
+from thalweg.dataflow import Due
 from thalweg.intake.reading import Cursor
-from thalweg.intake.shares import UNKNOWN, pace
+from thalweg.intake.shares import UNKNOWN, Pace, pace
 from thalweg.intake.take import Taken
 from thalweg.operators.delta import BEFORE_TIME, FOREVER
 from thalweg.outlet.aside import put_aside
+from thalweg.outlet.begin import begun_entry
 from thalweg.record_segments import Part
 from thalweg.segments import Piece
 from thalweg.shard.parts import STAGED
-from thalweg.shard.step import ShardResult, after_takes
+from thalweg.shard.step import ShardResult, after_reading, after_takes
 from thalweg.work import Work
 
 # Control entries that stay behind the newest: Spark may repeat a batch of its last two.
 _ENTRIES_KEPT = 4
 
 
-def first_entry(work: Work) -> Entry:
-    start = dict.fromkeys(work.streams, Cursor())
-    return Entry(
+def first_entry(work: Work, now: int) -> Entry:
+    cursors = dict.fromkeys(work.streams, Cursor())
+    start = {name: cursor for name, cursor in cursors.items() if name not in work.live}
+    first = Entry(
         batch=0,
-        cursors={name: cursor.to_json() for name, cursor in start.items()},
-        ended=dict.fromkeys(work.streams, False),
-        takes=work.takes(start, dict.fromkeys(work.streams, UNKNOWN)),
+        cursors={name: cursor.to_json() for name, cursor in cursors.items()},
+        ended={name: name in work.live for name in work.streams},
+        takes=work.takes(start, dict.fromkeys(start, UNKNOWN)),
         promises=dict.fromkeys(work.streams, BEFORE_TIME),
         firsts={},
         lasts={},
         reached={exchange.number: BEFORE_TIME for exchange in work.derived},
     )
+    return _begun(work, first, now, dict.fromkeys(start, UNKNOWN), False) if work.live else first
 
 
 def next_entry(
-    work: Work, entry: Entry, takes: list[Taken], results: list[ShardResult], flush: bool
+    work: Work,
+    entry: Entry,
+    takes: list[Taken],
+    results: list[ShardResult],
+    flush: bool,
+    now: int,
 ) -> Entry:
     promises, firsts, lasts = after_takes(entry, takes, work)
     reached = {
@@ -62,11 +76,12 @@ def next_entry(
             pieces.setdefault(shard, []).extend(some)
         for query, number in result.records.items():
             records[query] = records.get(query, 0) + number
-    ended = {**entry.ended, **{taken.stream: taken.at_end for taken in takes}}
-    draining = all(ended.values())
+    ended, cursors = after_reading(entry, takes)
+    draining = all(work.is_over(name, ended[name], cursors[name]) for name in ended)
     settled = not entry.pieces and all(time == FOREVER for time in entry.reached.values())
-    cursors = {**entry.cursors, **{taken.stream: taken.cursor for taken in takes}}
-    going_on = {name: Cursor.from_json(cursors[name]) for name in ended if not ended[name]}
+    for name in work.live:
+        cursors[name] = _with_promise(cursors[name], promises[name], work.streams[name])
+    going_on = {name: cursors[name] for name in ended if not ended[name]}
     paces = {
         name: pace(
             Cursor.from_json(entry.cursors[name]),
@@ -75,12 +90,13 @@ def next_entry(
             work.streams[name].tick,
         )
         for name, cursor in going_on.items()
+        if name not in work.live
     }
-    return Entry(
+    left = Entry(
         batch=entry.batch + 1,
-        cursors=cursors,
+        cursors={name: cursor.to_json() for name, cursor in cursors.items()},
         ended=ended,
-        takes=work.takes(going_on, paces),
+        takes={} if work.live else work.takes(going_on, paces),
         promises=promises,
         firsts=firsts,
         lasts=lasts,
@@ -89,18 +105,47 @@ def next_entry(
         draining=draining,
         finished=entry.draining and settled and not pieces,
         flush=flush or draining,
+        clock=entry.clock,
+        due=_earliest(result.due for result in results),
+        unwritten=any(result.unwritten for result in results),
         answers=[piece for result in results for piece in result.answers],
         parts=[part for result in results for part in result.parts],
         rows=rows,
         records=records,
     )
+    if not work.live or left.draining:
+        return left
+    return _begun(work, left, now, paces, reached != entry.reached)
+
+
+def _begun(work: Work, left: Entry, now: int, paces: dict[str, Pace], came_on: bool) -> Entry:
+    begun = begun_entry(work, left, now, paces, came_on)
+    return begun or replace(left, takes={}, waits=True)
+
+
+def _with_promise(cursor: Cursor, promise: int, stream: Stream) -> Cursor:
+    """A row below what was promised is late, as if another had moved time so far."""
+    if promise in (BEFORE_TIME, FOREVER):
+        return cursor
+    known = BEFORE_TIME if cursor.largest is None else cursor.largest
+    return replace(cursor, largest=max(known, promise + stream.slack))
+
+
+def _earliest(due: Iterable[list[Due]]) -> list[Due]:
+    """What is due first of each combination of streams."""
+    found: dict[tuple[str, ...], Due] = {}
+    for one in chain.from_iterable(due):
+        known = found.setdefault(tuple(one), one)
+        found[tuple(one)] = {name: min(time, known[name]) for name, time in one.items()}
+    return list(found.values())
 
 
 class Outlet:
     """Ends every batch of a job."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Work, clock: WallClock = wall_clock) -> None:
         self._work = work
+        self._clock = clock
         self._log = ControlLog(work.root)
         self._needed: list[tuple[int, int]] = []
 
@@ -108,7 +153,7 @@ class Outlet:
         """The entry to go on from; what the last batch left half-done is done."""
         last = self._log.last()
         if last is None:
-            return self._log.write(first_entry(self._work))
+            return self._log.write(first_entry(self._work, self._clock()))
         entry = self._log.read(last)
         publish(entry.parts)
         for sink in self._work.part_sinks:
@@ -119,7 +164,9 @@ class Outlet:
         self, batch: int, takes: list[Taken], results: list[ShardResult], flush: bool
     ) -> Entry:
         entry = self._log.read(batch)
-        following = self._log.write(next_entry(self._work, entry, takes, results, flush))
+        following = self._log.write(
+            next_entry(self._work, entry, takes, results, flush, self._clock())
+        )
         put_aside(self._work, batch, takes, results)
         publish(following.parts)
         self._sweep(batch, results)

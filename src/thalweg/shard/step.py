@@ -8,7 +8,8 @@ from typing import Any
 
 from thalweg.clock import Clock
 from thalweg.control import Entry
-from thalweg.dataflow import Failed, Origin, Stepped
+from thalweg.dataflow import Due, Failed, Origin, Stepped
+from thalweg.intake.slices import Cursor
 from thalweg.intake.split import split
 from thalweg.intake.take import Taken
 from thalweg.operators.delta import BEFORE_TIME, FOREVER, Delta, combined
@@ -23,6 +24,7 @@ from thalweg.shard.manifest import (
     write_snapshot,
 )
 from thalweg.shard.parts import Parts
+from thalweg.shard.strides import one_step, strides
 from thalweg.shard.working import Working
 from thalweg.work import Work, tick_of
 
@@ -33,7 +35,8 @@ class ShardResult:
     came, where its records lie, and how many of each query there are.
 
     `oldest` and `snapshot_batch` are the first batches whose segments and snapshots the
-    manifest needs. `seconds` says where the time went.
+    manifest needs. `due` is what the passing of time will let out; `unwritten`: records
+    wait to become a file. `seconds` says where the time went.
     """
 
     shard: int
@@ -48,6 +51,8 @@ class ShardResult:
     failures: Failed
     state_size: int
     was_rebuilt: bool
+    due: list[Due]
+    unwritten: bool
     seconds: dict[str, float]
 
 
@@ -98,6 +103,8 @@ class Shard:
             stepped.failures,
             size,
             was_rebuilt,
+            self._dataflow.due(_by_origin(given), given.firsts) if self._work.live else [],
+            bool(self._parts.waiting),
             clock.seconds,
         )
 
@@ -149,8 +156,15 @@ class Shard:
                 for number, some in parts.items()
             }
         with clock.time("kernel"):
-            promises: dict[Origin, int] = dict(given.promises.items())
-            stepped = self._dataflow.step(arrivals, promises, given.firsts, given.lasts)
+            promises = _by_origin(given)
+            stepped = one_step(
+                [
+                    self._dataflow.step(some, until, given.firsts, given.lasts)
+                    for some, until in strides(arrivals, promises, self._work.rows_at_once)
+                ],
+                self._work.placement.queries_of(self._number),
+                exchanges,
+            )
             self._parts.add(stepped.answers)
         return stepped
 
@@ -164,6 +178,10 @@ class Shard:
                 pieces.setdefault(shard, []).append(piece)
         writer.close()
         return pieces
+
+
+def _by_origin(given: Input) -> dict[Origin, int]:
+    return dict(given.promises.items())
 
 
 def moved(
@@ -182,11 +200,23 @@ def moved(
     return promises, firsts, lasts
 
 
+def after_reading(entry: Entry, takes: list[Taken]) -> tuple[dict[str, bool], dict[str, Cursor]]:
+    """By stream whether its source is at its end, and where it stands."""
+    ended = {**entry.ended, **{taken.stream: taken.at_end for taken in takes}}
+    cursors = {**entry.cursors, **{taken.stream: taken.cursor for taken in takes}}
+    return ended, {name: Cursor.from_json(cursor) for name, cursor in cursors.items()}
+
+
 def after_takes(
     entry: Entry, takes: list[Taken], work: Work
 ) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
-    """Promises, first and last instants of streams."""
+    """Promises, first and last instants of streams.
+
+    Of a live source that was read as far as it was there when the batch began, the clock
+    of then promises, too. A source that is over has nothing more to come at all.
+    """
     promises, firsts, lasts = dict(entry.promises), dict(entry.firsts), dict(entry.lasts)
+    ended, cursors = after_reading(entry, takes)
     for taken in takes:
         if taken.largest is not None:
             slack = work.streams[taken.stream].slack
@@ -194,6 +224,12 @@ def after_takes(
             promises[taken.stream] = max(promises[taken.stream], taken.largest - slack)
         if taken.first is not None:
             firsts[taken.stream] = min(taken.first, firsts.get(taken.stream, taken.first))
-    if entry.draining:
-        promises = dict.fromkeys(promises, FOREVER)
+    for name, source in work.live.items():
+        if ended[name] and entry.clock is not None:
+            by_clock = source.promised(entry.clock)
+            if by_clock is not None:
+                promises[name] = max(promises[name], by_clock)
+    for name in promises:
+        if work.is_over(name, ended[name], cursors[name]):
+            promises[name] = FOREVER
     return promises, firsts, lasts

@@ -2,7 +2,16 @@
 
 from thalweg.connectors import ConnectorKind
 from thalweg.sources import csv, generator, jsonl, memory, parquet
-from thalweg.sources.base import Accepted, Mark, ReadRequest, Reject, SourceKind, files_of
+from thalweg.sources.base import (
+    Accepted,
+    Mark,
+    ReadRequest,
+    Reject,
+    SourceKind,
+    files_now,
+    files_of,
+    is_live,
+)
 
 SOURCES: dict[str, SourceKind] = {
     "csv": SourceKind("csv", csv.OPTIONS, csv.read, csv.check, True, csv.read_on),
@@ -22,5 +31,7 @@ __all__ = [
     "ReadRequest",
     "Reject",
     "SourceKind",
+    "files_now",
     "files_of",
+    "is_live",
 ]

@@ -9,7 +9,7 @@ from typing import Any
 
 from thalweg.catalog import Connector
 from thalweg.coercion import casts_explicitly
-from thalweg.connectors import ConnectorKind, path_of
+from thalweg.connectors import ConnectorKind, OptionSpec, path_of
 from thalweg.errors import QueryError
 from thalweg.functions.cast import caster
 from thalweg.functions.registry import Failure
@@ -46,7 +46,9 @@ class Reject:
 class ReadRequest:
     """Everything a connector needs to read a stream or table.
 
-    `folders` are tried in order for a relative location.
+    `folders` are tried in order for a relative location. Of a live source, `begun` is when
+    its job began, in microseconds of the clock, and `found` the list of the files that
+    were found so far.
     """
 
     connector: Connector
@@ -54,6 +56,8 @@ class ReadRequest:
     required: frozenset[int]
     zone: str
     folders: tuple[Path, ...]
+    begun: int | None = None
+    found: Path | None = None
 
     def error(self, message: str, detail: str | None = None, hint: str | None = None) -> QueryError:
         """An error that points at the connector in the script."""
@@ -92,27 +96,43 @@ class SourceKind(ConnectorKind):
     read_on: ReadOn | None = None
 
 
+FOLLOW = {"follow": OptionSpec(bool, False, "whether files that appear later are read, too")}
+
+
+def is_live(connector: Connector) -> bool:
+    """Whether rows come as time goes by."""
+    return bool(connector.option("follow") or connector.option("live"))
+
+
 def files_of(request: ReadRequest) -> list[Path]:
     """The files that a location names, in order of name: a file, a folder or a pattern."""
+    found = files_now(request)
+    if found:
+        return found
     location = path_of(request.connector)
-    tried = []
+    tried = [folder / location for folder in request.folders]
+    for path in tried:
+        if path.is_dir():
+            raise request.error(f"the folder {path} holds no files")
+    given = request.connector.location
+    what = "matches" if any(c in str(location) for c in "*?[") else "is at"
+    places = " or ".join(dict.fromkeys(map(str, tried)))
+    raise request.error(f"no file {what} {given!r}", detail=f"Looked for {places}.")
+
+
+def files_now(request: ReadRequest) -> list[Path]:
+    """The same, where there may be none yet."""
     for folder in request.folders:
-        path = folder / location
-        tried.append(str(path))
+        path = folder / path_of(request.connector)
         try:
             found = _matching(path)
         except OSError as error:
             raise request.error(f"cannot read {path}: {error.strerror}") from None
         except ValueError as error:
             raise request.error(f"cannot read {path}: {error}") from None
-        if found:
+        if found or path.is_dir():
             return found
-        if path.is_dir():
-            raise request.error(f"the folder {path} holds no files")
-    given = request.connector.location
-    what = "matches" if any(c in str(location) for c in "*?[") else "is at"
-    places = " or ".join(dict.fromkeys(tried))
-    raise request.error(f"no file {what} {given!r}", detail=f"Looked for {places}.")
+    return []
 
 
 def _matching(path: Path) -> list[Path]:

@@ -14,6 +14,7 @@ from thalweg.errors import did_you_mean
 from thalweg.functions.registry import Failure
 from thalweg.sources.base import (
     BEGINNING,
+    FOLLOW,
     Accepted,
     Mark,
     ReadRequest,
@@ -25,6 +26,7 @@ from thalweg.sources.base import (
 from thalweg.sources.csv_records import Record, records
 
 OPTIONS = {
+    **FOLLOW,
     "header": OptionSpec(bool, False, "whether the first line names the columns"),
     "sep": OptionSpec(str, ",", "the character between two columns"),
     "quote": OptionSpec(str, '"', "the character around a column that contains separators"),

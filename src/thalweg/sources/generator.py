@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -19,8 +20,12 @@ from thalweg.sources.made.noise import Noise
 from thalweg.sources.made.rows import Choices, Column, Model
 from thalweg.sources.made.times import Times, bursts, drift
 
+_START = "2026-01-05 09:30:00"
+_ROWS, _ENDLESS = 1000, 1 << 60
+
 OPTIONS = {
-    "rows": OptionSpec(int, 1000, "how many rows to make"),
+    "rows": OptionSpec(int, None, "how many rows to make: 1000, or no end of them if live"),
+    "live": OptionSpec(bool, False, "whether rows come when the clock is at their event time"),
     "rate": OptionSpec(float, 10.0, "rows per second of event time, outside of bursts"),
     "burst": OptionSpec(float, 1.0, "how many times as many rows come in a burst"),
     "burst_every": OptionSpec(float, 60.0, "seconds from one burst to the next"),
@@ -30,8 +35,11 @@ OPTIONS = {
     "drift_every": OptionSpec(float, 600.0, "seconds until a drift is back where it was"),
     "link": OptionSpec(str, "C", "the link of a network: C, B or O"),
     "delay": OptionSpec(float, 1.0, "most seconds that a packet takes from link to link"),
+    "delay_out": OptionSpec(float, None, "most seconds from B to O, if not the same"),
+    "loss": OptionSpec(float, 0.0, "share of packets that get lost on the way to a link"),
+    "stragglers": OptionSpec(float, 0.0, "share of packets that take up to 5 delays to B"),
     "seed": OptionSpec(int, 1, "another seed gives another stream"),
-    "start": OptionSpec(str, "2026-01-05 09:30:00", "the event time of the beginning, in UTC"),
+    "start": OptionSpec(str, None, f"the event time of the beginning, in UTC: {_START}"),
 }
 
 # How many rows are made at once where they are read one by one.
@@ -55,7 +63,9 @@ def check(request: ReadRequest) -> None:
             )
     option = request.connector.option
     wrong = {
-        "rows must not be negative": option("rows") < 0,
+        "rows must not be negative": (option("rows") or 0) < 0,
+        "start does not go with live: that begins when the job does": option("live")
+        and option("start") is not None,
         "rate must be between 1e-6 and 1e9": not 1e-6 <= option("rate") <= 1e9,
         "burst must be positive": not 0 < option("burst") <= 1e6,
         "burst_for must be between 0 and burst_every": not 0
@@ -66,15 +76,22 @@ def check(request: ReadRequest) -> None:
         "drift must be between 0 and 1": not 0 <= option("drift") <= 1,
         "drift_every must be positive": not 0 < option("drift_every") <= 1e9,
         "delay must be positive": not 0 < option("delay") <= 1e6,
+        "delay_out must be positive": not 0 < _delay_out(option) <= 1e6,
+        "loss must be between 0 and 1": not 0 <= option("loss") <= 1,
+        "stragglers must be between 0 and 1": not 0 <= option("stragglers") <= 1,
         "link must be 'C', 'B' or 'O'": option("link") not in LINKS,
     }
     for complaint, is_wrong in wrong.items():
         if is_wrong:
             raise request.error(f"option {complaint}")
     try:
-        parse_timestamp(option("start"), "UTC")
+        parse_timestamp(option("start") or _START, "UTC")
     except Failure as failure:
         raise request.error(f"option start of generator: {failure}") from None
+
+
+def _delay_out(option: Callable[[str], Any]) -> float:
+    return float(option("delay") if option("delay_out") is None else option("delay_out"))
 
 
 def read(request: ReadRequest) -> Iterator[Accepted | Reject]:
@@ -92,7 +109,9 @@ class Generated:
 
     @property
     def length(self) -> int:
-        return int(self.request.connector.option("rows"))
+        option = self.request.connector.option
+        rows = _ENDLESS if option("live") else _ROWS
+        return rows if option("rows") is None else int(option("rows"))
 
     def columns(self, first: int, count: int, which: Sequence[int]) -> list[Column]:
         """Some of the declared columns of consecutive rows."""
@@ -123,13 +142,21 @@ class Generated:
         option = self.request.connector.option
         return Times(
             self._noise,
-            parse_timestamp(option("start"), "UTC"),
+            self._start,
             self._model.rate(self._choices),
             bursts(option("burst"), option("burst_every"), option("burst_for"))
             if option("burst") != 1
             else None,
             drift(option("rate_drift"), option("drift_every")) if option("rate_drift") else None,
         )
+
+    @property
+    def _start(self) -> int:
+        option = self.request.connector.option
+        if not option("live"):
+            return parse_timestamp(option("start") or _START, "UTC")
+        assert self.request.begun is not None, "what is live begins with its job"
+        return self.request.begun
 
     @cached_property
     def _noise(self) -> Noise:
@@ -147,6 +174,9 @@ class Generated:
             option("delay"),
             option("rate"),
             option("link"),
+            _delay_out(option),
+            option("loss"),
+            option("stragglers"),
         )
 
     @property

@@ -20,6 +20,7 @@ from thalweg.functions.json_values import (
 from thalweg.functions.registry import Failure
 from thalweg.sources.base import (
     BEGINNING,
+    FOLLOW,
     Accepted,
     Mark,
     ReadRequest,
@@ -46,7 +47,7 @@ from thalweg.types import (
     is_integral,
 )
 
-OPTIONS: dict[str, OptionSpec] = {}
+OPTIONS: dict[str, OptionSpec] = {**FOLLOW}
 
 Convert = Callable[[Any], Any]
 

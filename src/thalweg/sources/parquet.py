@@ -15,7 +15,7 @@ from thalweg.errors import did_you_mean
 from thalweg.functions.calendar import from_local
 from thalweg.functions.cast import fit_decimal, fit_integer
 from thalweg.functions.registry import Failure
-from thalweg.sources.base import Accepted, ReadRequest, Reject, files_of, not_null
+from thalweg.sources.base import FOLLOW, Accepted, ReadRequest, Reject, files_of, not_null
 from thalweg.types import (
     BINARY,
     BOOLEAN,
@@ -32,7 +32,7 @@ from thalweg.types import (
     is_integral,
 )
 
-OPTIONS: dict[str, OptionSpec] = {}
+OPTIONS: dict[str, OptionSpec] = {**FOLLOW}
 
 Convert = Callable[[Any], Any]
 

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thalweg.evaluate import Compiler, Failures, Surroundings
+from thalweg.evaluate import Compiler, Failures, Surroundings, failing
 from thalweg.plan.expressions import (
     Call,
     Cast,
@@ -22,6 +22,7 @@ from thalweg.plan.expressions import (
     Expression,
     FieldOf,
     Literal,
+    PythonCall,
     columns_used,
     transform,
 )
@@ -40,7 +41,9 @@ from thalweg.vector.column import (
 )
 from thalweg.vector.distinct import distinct_rows
 from thalweg.vector.numbers import cast_kernel, equal, kernel_for
+from thalweg.vector.python_columns import call_on_columns
 from thalweg.vector.texts import TextKernel, conversion_kernel, text_kernel
+from thalweg.vectorized import is_vectorized
 
 Values = tuple[Any, ...]
 Vectorized = Callable[[Columns, int], Vector]
@@ -100,6 +103,8 @@ class Interpreter:
                 return self._cast(expression)
             case FieldOf():
                 return self._field(expression)
+            case PythonCall():
+                return self._python(expression)
         return self._row_by_row(expression)
 
     def _row_by_row(self, expression: Expression) -> Vectorized:
@@ -210,6 +215,19 @@ class Interpreter:
         return lambda columns, length: from_stored(
             struct(columns, length).data.flatten()[part.index], part.type
         )
+
+    def _python(self, call: PythonCall) -> Vectorized:
+        function = self._scalar.load_python(call.path)
+        if not is_vectorized(function):
+            return self._row_by_row(call)
+        arguments = [self._part(argument) for argument in call.arguments]
+        fail = failing(call, self._around.failures)
+
+        def run(columns: Columns, length: int) -> Vector:
+            given = tuple(argument(columns, length) for argument in arguments)
+            return call_on_columns(function, given, length, call.type, fail)
+
+        return run
 
     def _logic(self, call: Call) -> Vectorized:
         if any(argument.type != BOOLEAN for argument in call.arguments):

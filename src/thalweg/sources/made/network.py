@@ -5,6 +5,9 @@ as many pass, and one in ten of those on the outgoing link O. Which ones, and ho
 are mixed on the way, is chance: packets of one stretch of time reach the next link in
 the following stretch, in another order. So a packet is later on each link than on the
 one before, by at most the delay, as long as the rate is the one that was asked for.
+
+On the way some get lost: in their place others pass. Stragglers reach B some stretches
+after the others, in places of their own, so that nobody is seen twice.
 """
 
 from __future__ import annotations
@@ -26,6 +29,9 @@ _ONE_IN = 10
 # The place of a packet from C among as many of B.
 _ROUND = LINKS["B"] * _ONE_IN
 
+# A straggler is so many stretches later than the others; two of them make the delay.
+_STRAGGLES = 8
+
 # All packets of a stretch have to be put in order to find one of them.
 _MOST_MIXED = 20_000
 
@@ -42,9 +48,11 @@ class Network(Rows):
                 return self.numbers * 2
             case "B":
                 return self._on_backbone(self.numbers)
-        forwarded, known = self._before(self.numbers, self._stretch * _ONE_IN, 20)
+        stretch = self._stretch(self.choices.delay_out) * _ONE_IN
+        forwarded, known = self._before(self.numbers, stretch, 20)
         chosen = forwarded * _ONE_IN + self._shared.below(21, forwarded, _ONE_IN)
-        return np.where(known, self._on_backbone(np.maximum(chosen, 0)), self.numbers * 4 + 3)
+        arrives = known & ~self._happens(22, forwarded, self.choices.loss)
+        return np.where(arrives, self._on_backbone(np.maximum(chosen, 0)), self.numbers * 4 + 3)
 
     @cached_property
     def pid(self) -> Column:
@@ -60,19 +68,35 @@ class Network(Rows):
         """Chance that all links know of."""
         return Noise(f"network {self.choices.seed}")
 
-    @property
-    def _stretch(self) -> int:
-        """How many packets of C that go on are in half of the delay, at most."""
-        packets = min(self.choices.rate * self.choices.delay / 2, _MOST_MIXED)
+    def _stretch(self, delay: float) -> int:
+        """How many packets of C that go on are in half of a delay, at most."""
+        packets = min(self.choices.rate * delay / 2, _MOST_MIXED)
         return max(1, int(packets) // ROWS_PER_BLOCK) * ROWS_PER_BLOCK // _ONE_IN
 
     def _on_backbone(self, numbers: Numbers) -> Numbers:
-        """Of a hundred packets on B, one is from C."""
-        group = numbers // _ROUND
-        forwarded, known = self._before(group, self._stretch, 10)
-        from_customer = known & (numbers % _ROUND == self._shared.below(11, group, _ROUND))
+        """Of a hundred packets on B, one is from C: at one place, or as a straggler half a
+        round from there."""
+        group, stretch = numbers // _ROUND, self._stretch(self.choices.delay)
+        forwarded, known = self._before(group, stretch, 10)
+        place = self._shared.below(11, group, _ROUND)
+        on_time = known & (numbers % _ROUND == place) & ~self._straggles(forwarded)
+        if self.choices.stragglers:
+            earlier = forwarded - _STRAGGLES * stretch
+            late_place = numbers % _ROUND == (place + _ROUND // 2) % _ROUND
+            late = (earlier >= 0) & late_place & self._straggles(earlier)
+            forwarded, on_time = np.where(late, earlier, forwarded), on_time | late
+        arrives = on_time & ~self._happens(13, forwarded, self.choices.loss)
         packet = forwarded * _ONE_IN + self._shared.below(12, forwarded, _ONE_IN)
-        return np.where(from_customer, packet * 2, numbers * 4 + 1)
+        return np.where(arrives, packet * 2, numbers * 4 + 1)
+
+    def _straggles(self, forwarded: Numbers) -> Flags:
+        return self._happens(14, forwarded, self.choices.stragglers)
+
+    def _happens(self, lane: int, numbers: Numbers, share: float) -> Flags:
+        if not share:
+            return np.zeros(len(numbers), np.bool_)
+        happens: Flags = self._shared.share(lane, numbers) < share
+        return happens
 
     def _before(self, arrived: Numbers, stretch: int, lane: int) -> tuple[Numbers, Flags]:
         """The group of the link before that a packet is from, one stretch earlier in another

@@ -39,7 +39,7 @@ class Choices:
     """What the script says about a stream.
 
     `drift` is how far its values change, `drift_every` the seconds until they come back,
-    `delay` and `link` are of packets on their way through a network.
+    the others are of packets on their way through a network.
     """
 
     seed: int
@@ -48,6 +48,9 @@ class Choices:
     delay: float
     rate: float
     link: str
+    delay_out: float
+    loss: float
+    stragglers: float
 
 
 @dataclass(frozen=True)
