@@ -113,13 +113,17 @@ class Sink:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A user's Python function, or with `aggregate` a class, by import path."""
+    """A user's Python function, or with `aggregate` a class, by import path.
+
+    A class `merges` if it takes whole columns and has a method to merge another object.
+    """
 
     name: str
     parameters: tuple[Type, ...]
     returns: Type
     path: str
     aggregate: bool
+    merges: bool = False
 
 
 Entry = Stream | Table | View | Query | Sink | Function

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from thalweg.evaluate import Compiler, Failures, Note
-from thalweg.group_value import bag_value
+from thalweg.group_value import bag_value, begun_state, merged_value
 from thalweg.operators.aggregate_calls import measured
 from thalweg.operators.aggregate_final import FinalAggregateRun, RepeatedAggregateRun
 from thalweg.operators.aggregate_partial import AddingAggregateRun, PartialAggregateRun
@@ -26,6 +27,7 @@ from thalweg.operators.counted import CountedRun, EnteringRun, NetStreamRun, Str
 from thalweg.operators.delta import BEFORE_TIME, FOREVER, Delta
 from thalweg.operators.join import JoinRun
 from thalweg.operators.leaves import ReceivedRun, StreamRun, TableRun
+from thalweg.operators.measures import Bag, States
 from thalweg.operators.pane_aggregate import PaneAggregateRun
 from thalweg.operators.repeated import RstreamRun
 from thalweg.operators.stateless import BeginRun, FilterRun, ProjectRun, RescaleRun, UnionRun
@@ -33,7 +35,6 @@ from thalweg.operators.stored import StoreRun, StoreView
 from thalweg.operators.top import TopRun
 from thalweg.operators.windows import RowsWindowRun, TimeWindowRun
 from thalweg.plan.expressions import (
-    AggregateCall,
     Call,
     Column,
     Expression,
@@ -452,7 +453,8 @@ class Dataflow:
     def _parts(self, plan: PartialAggregate) -> int:
         whole, source = plan.aggregate, plan.input
         measures = measured(whole, self._failures)
-        given = (whole, measures, plan.schema, self._compiler)
+        begin = partial(begun_state, self._scalar.load_python)
+        given = (whole, measures, plan.schema, self._compiler, begin)
         if not adds_up(source) or not measures.adds_up:
             return self._add(PartialAggregateRun(*given), (self._node(source),))
         if isinstance(source, SlideWindow):
@@ -469,8 +471,9 @@ class Dataflow:
     ) -> int:
         """GROUP BY of parts, or its RSTREAM."""
 
-        def define(call: AggregateCall, rows: Columns, counts: Index) -> Any:
-            return bag_value(call, rows, counts, self._scalar.load_python, self._failures)
+        def define(measure: Bag | States, rows: Columns, counts: Index) -> Any:
+            value = merged_value if isinstance(measure, States) else bag_value
+            return value(measure.call, rows, counts, self._scalar.load_python, self._failures)
 
         measures = measured(plan, self._failures)
         given = (plan, measures, define, always_there)

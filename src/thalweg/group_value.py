@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -57,6 +59,65 @@ def bag_value(
     return group_value(call, listed, load_python, failures)
 
 
+def begun_state(
+    load_python: LoadPython, call: AggregateCall, arguments: Columns, length: int
+) -> bytes:
+    """What a user's aggregate that merges has come to on some rows, or how it failed."""
+    assert call.path is not None, "an aggregate that merges is a user's"
+    try:
+        state = _added(load_python(call.path), arguments, length)
+        return pickle.dumps(state, 5)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        return pickle.dumps(_Failed(describe_exception(error)), 5)
+
+
+def merged_value(
+    call: AggregateCall,
+    states: Columns,
+    counts: Index,
+    load_python: LoadPython,
+    failures: Failures,
+) -> Any:
+    """An aggregate from what it has come to on parts of a group's rows, each so many times."""
+    assert call.path is not None, "an aggregate that merges is a user's"
+    make = load_python(call.path)
+    every = np.repeat(np.arange(len(counts)), counts)
+    try:
+        merged = None
+        for part in states[0].take(every).values():
+            state = pickle.loads(part)
+            if isinstance(state, _Failed):
+                raise Failure(state.reason)
+            if merged is None:
+                merged = state
+            else:
+                merged.merge(state)
+        return _result(call, make() if merged is None else merged)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        failures.note(expression_text(call), describe_exception(error), ())
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    reason: str
+
+
+def _added(make: Any, arguments: Columns, length: int) -> Any:
+    state = make()
+    if length:
+        state.add(*(column.to_arrow() for column in arguments))
+    return state
+
+
+def _result(call: AggregateCall, state: Any) -> Any:
+    return from_python(as_value(state.result()), call.type)
+
+
 def _user_aggregate(call: AggregateCall, make: Any, arguments: list[Values]) -> Any:
     if call.distinct:
         arguments = list({row_key(values): values for values in arguments}.values())
@@ -81,10 +142,7 @@ def _user_aggregate(call: AggregateCall, make: Any, arguments: list[Values]) -> 
 def _on_columns(call: AggregateCall, make: Any, arguments: Columns, length: int) -> Any:
     """An aggregate that takes all rows at once, in whatever order."""
     try:
-        state = make()
-        if length:
-            state.add(*(column.to_arrow() for column in arguments))
-        return from_python(as_value(state.result()), call.type)
+        return _result(call, _added(make, arguments, length))
     except KeyboardInterrupt:
         raise
     except BaseException as error:

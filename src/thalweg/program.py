@@ -453,6 +453,7 @@ def _function(program: Program, statement: CreateFunction) -> Function:
         statement.returns,
         statement.path,
         statement.aggregate,
+        merges=statement.aggregate and is_vectorized(code) and hasattr(code, "merge"),
     )
 
 

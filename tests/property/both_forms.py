@@ -115,6 +115,12 @@ class RangeOfColumns:
         return pc.subtract(ends["max"], ends["min"])
 
 
+@vectorized
+class MergingRange(RangeOfColumns):
+    def merge(self, other: MergingRange) -> None:
+        self.seen += other.seen
+
+
 # By name: parameters, result, the form of values and that of columns.
 FUNCTIONS: dict[str, tuple[str, str, Callable[..., Any], Callable[..., Any]]] = {
     "scaled": ("x DOUBLE, n INT", "DOUBLE", scaled, scaled_columns),

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from both_forms import FUNCTIONS, Range, RangeOfColumns
+from both_forms import FUNCTIONS, MergingRange, Range, RangeOfColumns
 from test_compiled import Uncompiled
 
 from thalweg import vectorized
 from thalweg.errors import QueryErrors, SourceText
+from thalweg.group_value import begun_state
 from thalweg.program import Program, bind_script
 from thalweg.testing.compare import differences
 from thalweg.testing.engines import batched, reference
@@ -31,12 +32,14 @@ QUERIES = (
     "SELECT day_after(d) AS d, listed(n, s) AS l FROM S [RANGE 2 SECONDS]",
     "SELECT k, wide(n, s) AS w, count(*) AS c FROM S [RANGE 3 SECONDS] GROUP BY k",
     "SELECT wide(DISTINCT n, s) AS w FROM S [TUMBLE 3 SECONDS]",
+    "SELECT k, wide(n, s) AS w, sum(n) AS t FROM S [HOP 6 SECONDS, 2 SECONDS] GROUP BY k",
+    "SELECT wide(n, s) FILTER (WHERE x > 0) AS w FROM S [TUMBLE 4 SECONDS] WHERE k = 1",
     "SELECT shouted(s) AS t, wide(increased(n), s) FILTER (WHERE x > 0) AS w"
     " FROM S [ROWS 4] GROUP BY shouted(s)",
 )
 
 
-def program(columns: bool) -> Program:
+def program(columns: bool, aggregate: type[object]) -> Program:
     """The queries over functions of values, or of columns."""
 
     def path(code: Callable[..., object]) -> str:
@@ -46,7 +49,7 @@ def program(columns: bool) -> Program:
     for name, (parameters, returns, *forms) in FUNCTIONS.items():
         form = path(forms[columns])
         statements.append(f"CREATE FUNCTION {name}({parameters}) RETURNS {returns} AS '{form}'")
-    form = path(RangeOfColumns if columns else Range)
+    form = path(aggregate)
     statements.append(f"CREATE AGGREGATE wide(n INT, s STRING) RETURNS BIGINT AS '{form}'")
     statements += [f"CREATE QUERY q{i} AS {text}" for i, text in enumerate(QUERIES)]
     return bind_script(SourceText("script", ";\n".join(statements)), (Path(__file__).parent,))
@@ -64,7 +67,7 @@ def feeds(seed: int) -> Feeds:
 
 @pytest.mark.parametrize("part", range(4))
 def test_both_forms_answer_equally(part: int) -> None:
-    by_values, by_columns = program(columns=False), program(columns=True)
+    by_values = program(False, Range)
     engines = (
         reference,
         batched(1),
@@ -73,6 +76,7 @@ def test_both_forms_answer_equally(part: int) -> None:
         batched(1000, 2, store=Uncompiled()),
     )
     for seed in range(part, 40, 4):
+        by_columns = program(True, (RangeOfColumns, MergingRange)[seed // 4 % 2])
         given = feeds(seed)
         expected = reference(by_values, given)
         assert expected.failures.noted or len(given.streams["S"]) < 12
@@ -84,6 +88,20 @@ def test_both_forms_answer_equally(part: int) -> None:
                 )
                 assert not wrong, f"seed {seed}, {query.name}\n" + "\n".join(wrong)
             assert set(actual.failures.noted) == set(expected.failures.noted), f"seed {seed}"
+
+
+def test_rows_are_merged_where_windows_move_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    began: list[int] = []
+
+    def counted(*given: Any) -> bytes:
+        began.append(given[-1])
+        return begun_state(*given)
+
+    monkeypatch.setattr("thalweg.dataflow.begun_state", counted)
+    batched(1000, 2)(program(True, RangeOfColumns), feeds(1))
+    assert not began
+    batched(1000, 2)(program(True, MergingRange), feeds(1))
+    assert began
 
 
 def test_a_wrong_length_is_told_and_changes_no_answer() -> None:

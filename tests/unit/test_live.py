@@ -7,10 +7,14 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from thalweg.cql.script import read_script
 from thalweg.errors import QueryErrors, SourceText
+from thalweg.intake.live import LiveSource
+from thalweg.intake.reading import StreamReader
 from thalweg.job.plain import PlainJob
 from thalweg.job.script import work_of
 from thalweg.outlet.answers import pieces_of, records_of
@@ -30,6 +34,11 @@ CREATE QUERY alone AS SELECT b.k FROM Busy [RANGE 2 SECONDS] b
   LEFT ANTI JOIN Silent [RANGE 2 SECONDS] s ON b.k = s.k;
 CREATE QUERY windows AS SELECT k, count(*) AS n FROM Busy [TUMBLE 4 SECONDS] GROUP BY k;
 CREATE QUERY total AS SELECT count(*) AS n FROM alone;
+CREATE QUERY above AS SELECT b.k FROM Busy [RANGE 2 SECONDS] b
+  WHERE b.k > (SELECT min(s.k) FROM Silent [RANGE 2 SECONDS] s WHERE s.k <> b.k);
+CREATE QUERY looks AS SELECT RSTREAM(k, n) FROM (
+  SELECT k, count(*) AS n FROM Busy [HOP 4 SECONDS, 2 SECONDS] GROUP BY k);
+CREATE QUERY counted AS SELECT RSTREAM(count(*) AS n) FROM Busy [HOP 4 SECONDS, 2 SECONDS];
 CREATE QUERY last_two AS SELECT k FROM Busy [ROWS 2];
 """
 START = 1000
@@ -156,6 +165,37 @@ def test_files_are_read_once_in_the_order_in_which_they_are_found(tmp_path: Path
         (1001, "+", 2): 1,
         (1001, "+", 3): 1,
     }
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_one_reader_goes_on_as_files_are_found(tmp_path: Path, kind: str) -> None:
+    """What it has open of files that it knew does not keep it from those found since."""
+    folder = tmp_path / "files"
+    folder.mkdir()
+    text = f"CREATE STREAM S (at BIGINT) TIMESTAMP BY at FROM {kind}('files/', follow = true)"
+    program = bind_script(SourceText("script", text), (tmp_path,))
+    stream = program.catalog.streams()[0]
+    request = replace(program.read_request(stream), found=tmp_path / "found")
+    source, reader = LiveSource(request, stream), StreamReader(request, stream, stream.tick)
+    cursor, seen, time = reader.start(), [], 0
+    rng = random.Random(kind)
+    for number in range(12):
+        times = list(range(time, time := time + rng.randrange(7)))
+        if kind == "parquet":
+            pq.write_table(pa.table({"at": pa.array(times, pa.int64())}), folder / f"{number:02d}")
+        else:
+            line = '{{"at": {}}}\n' if kind == "jsonl" else "{}\n"
+            (folder / f"{number:02d}").write_text("".join(map(line.format, times)))
+        cursor = source.look(cursor, 0)
+        for _ in range(rng.randrange(4)):
+            part = reader.read(cursor, rng.randrange(1, 4))
+            seen += part.rows.start.tolist()
+            cursor = part.cursor
+    while not part.at_end:
+        part = reader.read(cursor, 3)
+        seen += part.rows.start.tolist()
+        cursor = part.cursor
+    assert seen == list(range(time))
 
 
 def test_a_row_below_what_the_clock_promised_is_late(tmp_path: Path) -> None:

@@ -24,7 +24,8 @@ class Taken:
     """What a batch, or a part of it, took of a stream: pieces by shard, and where the
     source stands now.
 
-    `first` and `largest` are the first and the last instant among the rows, if any.
+    `first` and `last` are the first and the last instant among the rows, if any; `largest`
+    is how far time has come in the source.
     """
 
     stream: str
@@ -36,6 +37,7 @@ class Taken:
     late: list[Accepted]
     rejects: list[Reject]
     first: int | None
+    last: int | None
     largest: int | None
     failures: Failed
     seconds: dict[str, float]
@@ -74,6 +76,7 @@ class Intake:
                     part.late,
                     part.rejects,
                     int(times.min()) if len(times) else None,
+                    int(times.max()) if len(times) else None,
                     part.cursor.largest,
                     {},
                     {},
@@ -141,6 +144,7 @@ def _whole(parts: list[Taken]) -> Taken:
         [row for part in parts for row in part.late],
         [row for part in parts for row in part.rejects],
         min((part.first for part in parts if part.first is not None), default=None),
+        max((part.last for part in parts if part.last is not None), default=None),
         last.largest,
         failures,
         dict(seconds),

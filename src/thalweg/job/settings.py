@@ -26,7 +26,7 @@ JOB = {
     ),
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.minBatchesToRetain": "5",
-    # How often to look for something to do where there was nothing; a look takes some 2 ms.
+    # How often to look for something to do where there was nothing; the default is 10 ms.
     "spark.sql.streaming.pollingDelay": "50ms",
 }
 

@@ -18,12 +18,14 @@ from thalweg.operators.measures import (
     Measure,
     Numbers,
     Quarters,
+    States,
     Whole,
     has_order_words,
 )
 from thalweg.operators.row_words import NARROW
 from thalweg.plan.expressions import AggregateCall, Cast, Expression, Literal
 from thalweg.plan.nodes import Aggregate
+from thalweg.plan.placed import adds_up
 from thalweg.types import (
     BIGINT,
     BOOLEAN,
@@ -59,8 +61,10 @@ class Shown:
     values: Callable[..., Vector]
 
 
-def shown(call: AggregateCall, failures: Failures) -> Shown:
+def shown(call: AggregateCall, failures: Failures, merging: bool) -> Shown:
     """How an aggregate is computed; what has no measures of its own, by its definition."""
+    if merging and call.merges and not call.distinct:
+        return Shown((States(call),), lambda outcome: outcome)
     if call.path is None:
         conditions = () if call.where is None else (call.where,)
         found = _shown(call, conditions, failures)
@@ -170,7 +174,10 @@ class Plan:
 
 
 def measured(plan: Aggregate, failures: Failures) -> Plan:
-    every = tuple(shown(call, failures) for call in plan.calls)
+    every = tuple(shown(call, failures, merging=True) for call in plan.calls)
+    if not adds_up(plan.input) or not all(m.adds_up for one in every for m in one.measures):
+        # Row by row, what a user's aggregate has come to is no less than the rows.
+        every = tuple(shown(call, failures, merging=False) for call in plan.calls)
     needed: dict[Measure, None] = {Count(): None}
     for one in every:
         for measure in one.measures:

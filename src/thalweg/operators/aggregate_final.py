@@ -18,22 +18,21 @@ import numpy as np
 from thalweg.kernels.timeline import WEIGHT, Course, Events, link_changes
 from thalweg.operators.aggregate_calls import Plan as Measures
 from thalweg.operators.aggregate_layout import Layout
-from thalweg.operators.base import Moment
+from thalweg.operators.base import Moment, earlier
 from thalweg.operators.delta import BEFORE_TIME, FOREVER, Delta, nothing
 from thalweg.operators.folds import Around, ExactFold, TotalsFold
 from thalweg.operators.groups import Groups
 from thalweg.operators.measure_doubles import DoubleSum, SquareSum
-from thalweg.operators.measures import Bag, Distinct, Extreme, Measure, Numbers, Totals
+from thalweg.operators.measures import Bag, Distinct, Extreme, Measure, Numbers, States, Totals
 from thalweg.operators.member_folds import BagFold, DistinctFold, ExtremeFold
 from thalweg.operators.repeated import Entries, Repeater
 from thalweg.operators.same_rows import same_rows
-from thalweg.plan.expressions import AggregateCall
 from thalweg.plan.nodes import Aggregate
 from thalweg.plan.placed import SteppedRstream
 from thalweg.vector.column import Columns, Index, joined, taken
 
-# The value of an aggregate on the argument rows of a group.
-Define = Callable[[AggregateCall, Columns, Index], Any]
+# The value of an aggregate from what was measured of the rows of a group.
+Define = Callable[[Bag | States, Columns, Index], Any]
 
 
 class FinalAggregateRun:
@@ -72,7 +71,7 @@ class FinalAggregateRun:
                 self._members[i] = DistinctFold(measure, *columns)
             elif isinstance(measure, Extreme):
                 self._members[i] = ExtremeFold(measure, *columns)
-            elif isinstance(measure, Bag):
+            elif isinstance(measure, Bag | States):
                 self._members[i] = BagFold(measure, *columns)
 
     def step(self, inputs: tuple[Delta, ...], moment: Moment) -> Delta:
@@ -170,8 +169,8 @@ class FinalAggregateRun:
         fold = self._members[i]
         if isinstance(fold, ExtremeFold):
             return fold.fold(events, course)
-        if isinstance(fold, BagFold) and isinstance(measure, Bag):
-            return fold.fold(events, course, partial(self._define, measure.call))
+        if isinstance(fold, BagFold) and isinstance(measure, Bag | States):
+            return fold.fold(events, course, partial(self._define, measure))
         return Around(None, None)
 
     def _changes(self, course: Course, around: list[Around]) -> Delta:
@@ -245,6 +244,9 @@ class RepeatedAggregateRun(FinalAggregateRun):
         entries = self._entries(course, self._around(events, course))
         self._forget(course)
         return self._repeater.step(entries, moment)
+
+    def next_time(self) -> int | None:
+        return earlier(super().next_time(), self._repeater.next_time())
 
     def _entries(self, course: Course, around: list[Around]) -> Entries:
         found = dict(zip(self._measures.measures, around, strict=True))

@@ -20,7 +20,7 @@ from thalweg.operators.aggregate_calls import Plan as Measures
 from thalweg.operators.base import Moment
 from thalweg.operators.delta import Delta, Times, nothing, one_by_one
 from thalweg.operators.group_words import group_words
-from thalweg.operators.measures import Added, Given, LeftOver, Parts
+from thalweg.operators.measures import Added, Begin, Given, LeftOver, Parts
 from thalweg.operators.windows import lifetimes
 from thalweg.plan.expressions import Expression
 from thalweg.plan.nodes import Aggregate, SlideWindow
@@ -40,8 +40,14 @@ class PartialAggregateRun:
     STATE: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
-        self, plan: Aggregate, measures: Measures, schema: Schema, compiler: VectorCompiler
+        self,
+        plan: Aggregate,
+        measures: Measures,
+        schema: Schema,
+        compiler: VectorCompiler,
+        begin: Begin,
     ) -> None:
+        self._begin = begin
         self._schema = schema
         self._keys = plan.keys
         self._measures = measures
@@ -63,7 +69,7 @@ class PartialAggregateRun:
         def evaluate(expression: Expression) -> Vector:
             return self._compiler(expression)(delta.columns, len(delta))
 
-        return Given(evaluate, len(delta))
+        return Given(evaluate, len(delta), self._begin)
 
 
 class AddingAggregateRun(PartialAggregateRun):
@@ -79,9 +85,10 @@ class AddingAggregateRun(PartialAggregateRun):
         measures: Measures,
         schema: Schema,
         compiler: VectorCompiler,
+        begin: Begin,
         window: SlideWindow | None,
     ) -> None:
-        super().__init__(plan, measures, schema, compiler)
+        super().__init__(plan, measures, schema, compiler, begin)
         self._window = window
         self._table = np.empty(_TABLE, np.int32)
 

@@ -38,6 +38,11 @@ class Operator(Protocol):
         ...
 
 
+def earlier(*times: int | None) -> int | None:
+    """The first of some instants, of which any may be missing."""
+    return min((time for time in times if time is not None), default=None)
+
+
 def next_time(operator: Operator) -> int | None:
     """The first instant at which an operator may have something to say though no more comes
     in; None if there is none. One that keeps a state and does not tell may have at any."""

@@ -130,6 +130,14 @@ class ByDefinitionRun:
         self._forget(moment.frontier)
         return result
 
+    def next_time(self) -> int | None:
+        """When the relation changes next; RSTREAM may speak at any instant."""
+        if self._done is None or isinstance(self._plan, Rstream):
+            return BEFORE_TIME
+        run = _OnKept(self._tables, self._leaves, {}, self._compiler, Failures())
+        changes = run.changes(self._relation)
+        return min((now for now in changes if now >= self._done), default=None)
+
     @property
     def kept(self) -> list[list[Element]]:
         """The elements of all leaves."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -22,7 +23,7 @@ from thalweg.kernels import read_only
 from thalweg.operators.row_words import NARROW, decimal_words, masked
 from thalweg.plan.expressions import AggregateCall, Expression
 from thalweg.types import BIGINT, BINARY, BOOLEAN, STRING, DecimalType, Type
-from thalweg.vector.column import FIXED, Columns, Index, Mask, Vector, constant
+from thalweg.vector.column import FIXED, Columns, Index, Mask, Vector, constant, from_values
 from thalweg.vector.hashing import number_words
 
 Totals = npt.NDArray[np.int64]
@@ -31,11 +32,16 @@ _ALL = read_only(np.zeros(0, np.bool_))
 _LOW = (1 << 32) - 1
 
 
+# What a user's aggregate has come to on some rows of arguments.
+Begin = Callable[[AggregateCall, Columns, int], bytes]
+
+
 class Given:
     """The rows of a batch, seen by measures; an expression is evaluated once."""
 
-    def __init__(self, evaluate: Callable[[Expression], Vector], length: int) -> None:
+    def __init__(self, evaluate: Callable[[Expression], Vector], length: int, begin: Begin) -> None:
         self._evaluate = evaluate
+        self.begin = begin
         self._known: dict[Expression, Vector] = {}
         self.length = length
 
@@ -373,6 +379,36 @@ class Bag:
 
     def added(self, given: Given, parts: Parts) -> Added:
         raise AssertionError("a definition needs all rows")
+
+    def nothing(self, length: int) -> Columns:
+        return tuple(constant(None, type_, length) for type_ in self.types)
+
+
+@dataclass(frozen=True)
+class States:
+    """What a user's aggregate has come to on the rows of a part, to be merged."""
+
+    call: AggregateCall
+    adds_up: ClassVar[bool] = True
+    types: ClassVar[tuple[Type, ...]] = (BOOLEAN, BINARY)
+
+    def columns(self, given: Given) -> Columns:
+        rows = np.arange(given.length)
+        return self.added(given, Parts(rows.astype(np.int32), rows, np.ones_like(rows))).columns
+
+    def added(self, given: Given, parts: Parts) -> Added:
+        where = self.call.where
+        counted = given.counted((), () if where is None else (where,))
+        rows = np.arange(given.length) if counted is None else np.flatnonzero(counted)
+        rows = rows[np.argsort(parts.slots[rows], kind="stable")]
+        slots, firsts = np.unique(parts.slots[rows], return_index=True)
+        arguments = [given[argument].take(rows) for argument in self.call.arguments]
+        states: list[bytes | None] = [None] * len(parts)
+        for slot, (first, end) in zip(slots.tolist(), pairwise([*firsts, len(rows)]), strict=True):
+            own = tuple(column.part(slice(first, end)) for column in arguments)
+            states[slot] = given.begin(self.call, own, int(end - first))
+        column = from_values(states, BINARY)
+        return Added((Vector(BOOLEAN, column.present()), column))
 
     def nothing(self, length: int) -> Columns:
         return tuple(constant(None, type_, length) for type_ in self.types)

@@ -26,7 +26,15 @@ from thalweg.kernels.members import (
 from thalweg.kernels.slots import NO_BYTES, NO_PLACES
 from thalweg.kernels.timeline import Course, Events
 from thalweg.operators.folds import Around
-from thalweg.operators.measures import Bag, Distinct, Extreme, Totals, nulled, order_words
+from thalweg.operators.measures import (
+    Bag,
+    Distinct,
+    Extreme,
+    States,
+    Totals,
+    nulled,
+    order_words,
+)
 from thalweg.operators.members import Members
 from thalweg.operators.row_words import text_bytes
 from thalweg.types import BINARY, STRING
@@ -159,9 +167,10 @@ class ExtremeFold:
 
 
 class BagFold:
-    """The value of an aggregate by its definition, from all rows of each group."""
+    """The value of an aggregate by its definition, from all rows of each group, or from what
+    it has come to on parts of them."""
 
-    def __init__(self, measure: Bag, column: int) -> None:
+    def __init__(self, measure: Bag | States, column: int) -> None:
         self._type = measure.call.type
         self._members = Members(measure.types[1:], by_form=True)
         self._column = column

@@ -27,7 +27,7 @@ from thalweg.kernels.panes import (
 )
 from thalweg.operators.aggregate_calls import Plan as Measures
 from thalweg.operators.aggregate_layout import Layout
-from thalweg.operators.base import Moment
+from thalweg.operators.base import Moment, earlier
 from thalweg.operators.delta import FOREVER, Delta, Times, nothing
 from thalweg.operators.keys import KeyTable
 from thalweg.operators.repeated import Multiples
@@ -74,6 +74,12 @@ class PaneStore:
         ending = counting[ends]
         self.counting = counting[~ends & (counting[:, END] < FOREVER)]
         return _by(beginning, START), _by(ending, END)
+
+    def next_time(self) -> int | None:
+        """When a pane begins or ends next."""
+        starts, ends = self.coming[:, START], self.counting[:, END]
+        first = min(int(starts.min(initial=FOREVER)), int(ends.min(initial=FOREVER)))
+        return first if first < FOREVER else None
 
     def _make_room(self, more: int) -> None:
         """Move what is still needed to the front, of a larger array if need be."""
@@ -140,6 +146,10 @@ class PaneAggregateRun:
         rows = Delta((*self._keys.take(slots), *values), times, times, np.ones_like(times))
         self._forget(np.concatenate([ending, beginning[beginning[:, END] == FOREVER]]))
         return rows
+
+    def next_time(self) -> int | None:
+        shown = self._multiples.next_time() if self._there else None
+        return earlier(self._store.next_time(), shown)
 
     def _enter(self, delta: Delta) -> None:
         width = len(self._plan.keys)

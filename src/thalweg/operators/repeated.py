@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from thalweg.kernels.repeats import next_multiple, repeat_rows
-from thalweg.operators.base import Moment
+from thalweg.operators.base import Moment, earlier
 from thalweg.operators.counts import CountedRows
 from thalweg.operators.delta import BEFORE_TIME, FOREVER, Delta, Times, nothing
 from thalweg.plan.placed import Lasting, SteppedRstream
@@ -50,11 +50,12 @@ class Multiples:
     def __init__(self, plan: SteppedRstream) -> None:
         self.steps = np.array(plan.steps, np.int64)
         self._lasting = plan.lasting
-        self._done = BEFORE_TIME
+        self._done = self._last = BEFORE_TIME
 
     def stretch(self, moment: Moment) -> tuple[int, int]:
         """From where up to which instant the relation can be said now; never said again."""
-        end = min(moment.frontier, _last_change(self._lasting, moment.lasts) + 1)
+        self._last = _last_change(self._lasting, moment.lasts)
+        end = min(moment.frontier, self._last + 1)
         if moment.begin is None or end <= self._done:
             return self._done, self._done
         first, self._done = max(self._done, moment.begin), end
@@ -62,6 +63,13 @@ class Multiples:
 
     def next(self, time: int) -> int:
         return next_multiple(self.steps, time)
+
+    def next_time(self) -> int | None:
+        """The instant at which the relation is evaluated next, if that is known."""
+        if self._done == BEFORE_TIME:
+            return None
+        time = self.next(self._done)
+        return time if time <= self._last else None
 
 
 class Repeater:
@@ -80,6 +88,9 @@ class Repeater:
         if rows is not self._carried:
             self._carry(rows)
         return answer
+
+    def next_time(self) -> int | None:
+        return self._multiples.next_time() if len(self._carried) else None
 
     def _at_multiples(self, rows: Entries, moment: Moment) -> Delta:
         first, end = self._multiples.stretch(moment)
@@ -153,3 +164,6 @@ class RstreamRun:
             return self._repeater.step(None, moment)
         entries = Entries(steps.columns, steps.slot, steps.time, steps.previous, steps.after)
         return self._repeater.step(entries, moment)
+
+    def next_time(self) -> int | None:
+        return earlier(self._rows.next_time(), self._repeater.next_time())

@@ -195,6 +195,7 @@ class CallBinder:
                 distinct=distinct,
                 where=condition,
                 path=user.path,
+                merges=user.merges,
                 type=user.returns,
             )
         if name == "count" and len(nodes) == 1 and isinstance(nodes[0], exp.Star):

@@ -128,7 +128,8 @@ class FieldOf(Expression):
 class AggregateCall(Expression):
     """An aggregate over the rows of a group; only `Aggregate` nodes evaluate it.
 
-    `path` is set for a user's aggregate; `where` is its FILTER clause.
+    `path` is set for a user's aggregate, which `merges` if what it has come to on parts of
+    the rows can be put together; `where` is its FILTER clause.
     """
 
     function: str
@@ -136,6 +137,7 @@ class AggregateCall(Expression):
     distinct: bool = False
     where: Expression | None = None
     path: str | None = None
+    merges: bool = False
 
     @property
     def children(self) -> tuple[Expression, ...]:

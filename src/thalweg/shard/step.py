@@ -220,10 +220,11 @@ def after_takes(
     for taken in takes:
         if taken.largest is not None:
             slack = work.streams[taken.stream].slack
-            lasts[taken.stream] = taken.largest
             promises[taken.stream] = max(promises[taken.stream], taken.largest - slack)
         if taken.first is not None:
             firsts[taken.stream] = min(taken.first, firsts.get(taken.stream, taken.first))
+        if taken.last is not None:
+            lasts[taken.stream] = max(taken.last, lasts.get(taken.stream, taken.last))
     for name, source in work.live.items():
         if ended[name] and entry.clock is not None:
             by_clock = source.promised(entry.clock)

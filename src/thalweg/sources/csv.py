@@ -26,11 +26,11 @@ from thalweg.sources.base import (
 from thalweg.sources.csv_records import Record, records
 
 OPTIONS = {
-    **FOLLOW,
     "header": OptionSpec(bool, False, "whether the first line names the columns"),
     "sep": OptionSpec(str, ",", "the character between two columns"),
     "quote": OptionSpec(str, '"', "the character around a column that contains separators"),
     "null": OptionSpec(str, "", "the text that stands for NULL"),
+    **FOLLOW,
 }
 
 

@@ -16,6 +16,9 @@ class Spread:
             raise ValueError("colder than possible")
         self.parts.append(values)
 
+    def merge(self, other):
+        self.parts += other.parts
+
     def result(self):
         if not self.parts:
             return None
