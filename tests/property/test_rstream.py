@@ -11,9 +11,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from thalweg.dataflow import Dataflow
+from thalweg.kernels.panes import show_groups
 from thalweg.kernels.repeats import FOREVER, next_multiple, repeat_rows, repeat_rows_reference
 from thalweg.operators.by_definition import ByDefinitionRun
-from thalweg.optimize.place import place
+from thalweg.operators.pane_aggregate import PaneStore
+from thalweg.optimize.place import place as placed
 from thalweg.optimize.rewrite import rewrite
 from thalweg.optimize.rules import RULES
 from thalweg.testing.compare import differences
@@ -66,6 +68,7 @@ def window(rng: random.Random) -> str:
             f"[TUMBLE {step} SECONDS]",
             f"[HOP {span} SECONDS, {step} SECONDS]",
             f"[RANGE {span} SECONDS SLIDE {step} SECONDS]",
+            "[RANGE 30 SECONDS SLIDE 1 SECOND]",
         )
     )
 
@@ -129,7 +132,7 @@ def test_they_run_as_operators() -> None:
     program = some_case(0).program()
     streams = {stream.name: stream for stream in program.catalog.streams()}
     for query, text in zip(program.catalog.queries(), QUERIES, strict=True):
-        placement = place({query.name: rewrite(query.plan, RULES).plan}, streams)
+        placement = placed({query.name: rewrite(query.plan, RULES).plan}, streams)
         tables = dict.fromkeys(("D",), ())
         shard = Dataflow(placement.queries_of(0), (), {}, tables, lambda path: None)
         operators = {type(node.operator) for node in shard._nodes}
@@ -141,7 +144,7 @@ def test_they_are_spread_over_shards() -> None:
     program = some_case(0).program()
     streams = {stream.name: stream for stream in program.catalog.streams()}
     queries = program.catalog.queries()
-    placement = place({q.name: rewrite(q.plan, RULES).plan for q in queries}, streams)
+    placement = placed({q.name: rewrite(q.plan, RULES).plan for q in queries}, streams)
     spread = [query.spread for query in placement.queries]
     assert spread[:8] == [True, True, True, False, False, True, True, True]
 
@@ -178,6 +181,51 @@ def test_rows_are_repeated_while_they_are_there(
         repeat_rows(*given, first, end, rows, times)
     assert times.tolist() == sorted(times.tolist())
     assert sorted(zip(times.tolist(), rows.tolist(), strict=True)) == sorted(expected)
+
+
+panes = st.lists(
+    st.tuples(
+        st.integers(-5, 20),
+        st.integers(1, 12),
+        st.lists(st.tuples(st.integers(0, 3), st.integers(1, 3), st.integers(-9, 9)), max_size=5),
+    ),
+    max_size=8,
+)
+
+
+@given(found=panes, step=st.integers(1, 6), cuts=st.lists(st.integers(-6, 40), max_size=3))
+@example(found=[(0, 1, [(0, 1, 5)]), (1, 1, [(0, 2, 7)])], step=1, cuts=[1])
+def test_groups_are_the_sums_of_the_panes_that_count(
+    found: list[tuple[int, int, list[tuple[int, int, int]]]], step: int, cuts: list[int]
+) -> None:
+    """Panes are known from the start, and worked through up to one instant after the other."""
+    store = PaneStore(3)
+    for start, length, parts in found:
+        rows = np.array(parts, np.int64).reshape(-1, 3)
+        store.add(rows, np.array([[start, start + length, 0, len(parts)]], np.int64))
+    totals, waiting = np.zeros((4, 2), np.int64), np.zeros(4, np.int32)
+    live, place = np.zeros(4, np.int32), np.zeros(4, np.int32)
+    steps, shown, there, first = np.array([step], np.int64), [], 0, -6
+    for end in (*sorted(cuts), 60):
+        at = np.array([0, 0, next_multiple(steps, first), 0, there], np.int64)
+        slots, times, numbers = (np.empty(n, np.int64) for n in (400, 400, 800))
+        given = (*store.due(end), store.parts, steps, end, totals, waiting, live, place, at)
+        assert show_groups(*given, slots, times, numbers.reshape(2, -1))
+        shown += list(zip(times, slots, *numbers.reshape(2, -1), strict=True))[: at[3]]
+        there, first = int(at[4]), max(first, end)
+    expected = []
+    for now in range(-6, 60):
+        for slot in range(4) if now % step == 0 else ():
+            parts = [
+                part
+                for start, length, own in found
+                for part in own
+                if start <= now < start + length and part[0] == slot
+            ]
+            if parts:
+                sums = (sum(part[i] for part in parts) for i in (1, 2))
+                expected.append((now, slot, *sums))
+    assert sorted(shown) == expected
 
 
 def test_there_is_no_multiple_after_all_time() -> None:

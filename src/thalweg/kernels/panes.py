@@ -103,7 +103,7 @@ def show_groups(
             slots[shown + i] = slot
             times[shown + i] = now
             for j in range(totals.shape[1]):
-                numbers[shown + i, j] = totals[slot, j]
+                numbers[j, shown + i] = totals[slot, j]
         at[3] = shown + there
         now = next_multiple(steps, now + 1)
 

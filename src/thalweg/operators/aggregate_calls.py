@@ -23,7 +23,7 @@ from thalweg.operators.measures import (
     has_order_words,
 )
 from thalweg.operators.row_words import NARROW
-from thalweg.plan.expressions import AggregateCall, Expression, Literal
+from thalweg.plan.expressions import AggregateCall, Cast, Expression, Literal
 from thalweg.plan.nodes import Aggregate
 from thalweg.plan.placed import adds_up
 from thalweg.types import (
@@ -41,6 +41,7 @@ from thalweg.types import (
 )
 from thalweg.vector.column import Vector
 
+_NARROW = (TINYINT, SMALLINT, INT)
 _SPREADS = {
     "stddev": (True, True),
     "std": (True, True),
@@ -91,12 +92,14 @@ def _shown(
             both = Count((argument,), conditions), Count((), (*conditions, argument))
             return Shown(both, combine)
         case ("sum" | "avg" | "mean") as name, (argument,):
-            count = Count((argument,), conditions, distinct)
-            total = _total(argument.type)
+            added = _unwidened(argument)
+            distinct = distinct and Distinct((added,), conditions)
+            count = Count((added,), conditions, distinct)
+            total = _total(added.type)
             value = _sum_value(name, call, failures)
             if total is None or value is None:
                 return None
-            return Shown((count, total((argument,), conditions, distinct)), value)
+            return Shown((count, total((added,), conditions, distinct)), value)
         case name, (argument,) if name in _SPREADS and argument.type == DOUBLE:
             given = ((argument,), conditions, distinct)
             measures = Count(*given), DoubleSum(*given), SquareSum(*given)
@@ -109,9 +112,16 @@ def _is_there(argument: Expression) -> bool:
     return isinstance(argument, Literal) and argument.value is not None
 
 
+def _unwidened(argument: Expression) -> Expression:
+    """The same whole numbers, before they were made 64 bits wide to be added up."""
+    if isinstance(argument, Cast) and argument.type == BIGINT and argument.input.type in _NARROW:
+        return argument.input
+    return argument
+
+
 def _total(type_: Type) -> type[Numbers] | None:
     """The measure that is the sum of values of a type."""
-    if type_ in (TINYINT, SMALLINT, INT):
+    if type_ in _NARROW:
         return Whole
     if type_ in (BIGINT, DAYS, DAY_TIME):
         return Halves
@@ -151,6 +161,11 @@ class Plan:
             isinstance(measure, Count | Whole | Halves | Quarters) and measure.distinct is None
             for measure in self.measures
         )
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """What measures look at, of every row."""
+        return tuple(e for measure in self.measures for e in measure.expressions)
 
     @property
     def types(self) -> tuple[Type, ...]:

@@ -52,6 +52,8 @@ class PartialAggregateRun:
         self._keys = plan.keys
         self._measures = measures
         self._compiler = compiler
+        for expression in (*plan.keys, *measures.expressions):
+            compiler(expression)
 
     def step(self, inputs: tuple[Delta, ...], moment: Moment) -> Delta:
         (delta,) = inputs

@@ -75,6 +75,8 @@ def whole_total(call: AggregateCall, failures: Failures) -> Callable[[Totals, To
     """The sum of integers or intervals; NULL, and noted, where it does not fit."""
 
     def total(counted: Totals, totals: Totals) -> Vector:
+        if totals.shape[1] == 1:
+            return _shown(call.type, totals[:, 0].copy(), counted)
         high, low = _parts(totals)
         fits = (high >= -(1 << 31)) & (high < 1 << 31)
         valid = counted[:, 0] > 0
@@ -91,6 +93,8 @@ def whole_total(call: AggregateCall, failures: Failures) -> Callable[[Totals, To
 
 
 def whole_mean(counted: Totals, totals: Totals) -> Vector:
+    if totals.shape[1] == 1 and _are_doubles(totals):
+        return _shown(DOUBLE, totals[:, 0] / np.maximum(counted[:, 0], 1), counted)
     high, low = _parts(totals)
     small = (high >= -(1 << 20)) & (high < 1 << 20)
     number = np.maximum(counted[:, 0], 1)
@@ -98,6 +102,11 @@ def whole_mean(counted: Totals, totals: Totals) -> Vector:
     for row in np.flatnonzero(~small):
         data[row] = _exact(high[row], low[row]) / int(number[row])
     return _shown(DOUBLE, data, counted)
+
+
+def _are_doubles(totals: Totals) -> bool:
+    """Whether none of the numbers changes as a DOUBLE."""
+    return bool(totals.max(initial=0) <= 1 << 53 and totals.min(initial=0) >= -(1 << 53))
 
 
 def interval_mean(call: AggregateCall) -> Callable[[Totals, Totals], Vector]:

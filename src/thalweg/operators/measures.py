@@ -111,6 +111,9 @@ class Measure(Protocol):
     @property
     def types(self) -> tuple[Type, ...]: ...
 
+    @property
+    def expressions(self) -> tuple[Expression, ...]: ...
+
     def columns(self, given: Given) -> Columns:
         """What each row gives."""
         ...
@@ -136,6 +139,10 @@ class Distinct:
     def types(self) -> tuple[Type, ...]:
         return tuple(argument.type for argument in self.arguments)
 
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        return *self.arguments, *self.conditions
+
     def columns(self, given: Given) -> Columns:
         counted = given.counted(self.arguments, self.conditions)
         first, *others = (given[argument] for argument in self.arguments)
@@ -160,6 +167,10 @@ class Numbers:
     distinct: Distinct | None = None
     adds_up: ClassVar[bool] = True
     types: ClassVar[tuple[Type, ...]] = ()
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        return *self.arguments, *self.conditions
 
     def columns(self, given: Given) -> Columns:
         raise NotImplementedError
@@ -293,6 +304,10 @@ class Extreme:
     def types(self) -> tuple[Type, ...]:
         return (self.argument.type,)
 
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        return self.argument, *self.conditions
+
     def columns(self, given: Given) -> Columns:
         return (nulled(given[self.argument], given.counted((), self.conditions)),)
 
@@ -349,6 +364,11 @@ class Bag:
     @property
     def types(self) -> tuple[Type, ...]:
         return (BOOLEAN, *(argument.type for argument in self.call.arguments))
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        where = self.call.where
+        return self.call.arguments if where is None else (*self.call.arguments, where)
 
     def columns(self, given: Given) -> Columns:
         where = self.call.where

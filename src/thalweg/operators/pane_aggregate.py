@@ -37,6 +37,8 @@ from thalweg.plan.placed import SteppedRstream
 Numbers = npt.NDArray[np.int64]
 
 _ROOM = 1024
+# For how many instants a group is expected to stay; room that is not used costs nothing.
+_FEW = 8
 # Parts that change panes more often than once in so many are sorted by pane first.
 _SHORT_RUN = 8
 
@@ -135,8 +137,7 @@ class PaneAggregateRun:
             return nothing(self._plan.schema)
         slots, times, numbers = self._shown(beginning, ending, first, end)
         found = {
-            measure: numbers[:, self._places[i]]
-            for i, measure in enumerate(self._measures.measures)
+            measure: numbers[self._places[i]].T for i, measure in enumerate(self._measures.measures)
         }
         values = (
             shown.values(*(found[measure] for measure in shown.measures))
@@ -185,17 +186,27 @@ class PaneAggregateRun:
         at = np.zeros(5, np.int64)
         at[NOW] = self._multiples.next(first) if first < end else end
         at[THERE] = self._there
-        room = max(_ROOM, 2 * self._there)
+        room = self._there + self._expected(beginning, first, end)
         slots, times = np.empty(room, np.int64), np.empty(room, np.int64)
-        numbers = np.empty((room, self._totals.shape[1]), np.int64)
+        # By column: each will be one of the answer.
+        numbers = np.empty((self._totals.shape[1], room), np.int64)
         state = (self._totals, self._waiting, self._live, self._place, at)
         given = (beginning, ending, self._store.parts, self._multiples.steps, end, *state)
         while not show_groups(*given, slots, times, numbers):
             room = 2 * (room + int(at[THERE]))
-            slots, times, numbers = (grown(array, room) for array in (slots, times, numbers))
+            slots, times = grown(slots, room), grown(times, room)
+            numbers = np.ascontiguousarray(grown(numbers.T, room).T)
         self._there = int(at[THERE])
         count = int(at[SHOWN])
-        return slots[:count], times[:count], numbers[:count]
+        return slots[:count], times[:count], numbers[:, :count]
+
+    def _expected(self, beginning: Numbers, first: int, end: int) -> int:
+        """About how many groups will be shown: as if each part were a group that stays for
+        a few instants."""
+        step = int(self._multiples.steps.min())
+        lengths = np.minimum(beginning[:, END], end) - np.maximum(beginning[:, START], first)
+        times = np.clip(lengths // step, 1, _FEW)
+        return int((beginning[:, COUNT] * times).sum()) + _FEW * self._there
 
     def _forget(self, panes: Numbers) -> None:
         """Let go of groups that are empty and expect nothing."""

@@ -16,7 +16,7 @@ from thalweg.shard.manifest import Input
 from thalweg.sinks.columns import write_records
 from thalweg.work import PartSink
 
-_ENOUGH = 100_000
+_ENOUGH = 50_000
 STAGED = "_staged"
 
 

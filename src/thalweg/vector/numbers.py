@@ -117,6 +117,8 @@ def _product(a: Numbers, b: Numbers, dtype: np.dtype[Any]) -> Outcome:
 
 
 def _remainder(a: Numbers, b: Numbers, dtype: np.dtype[Any]) -> Outcome:
+    if b.min(initial=1) > 0:
+        return np.fmod(a, b).astype(dtype, copy=False), None
     certain = (b != 0) & (b != -1)
     return np.fmod(a, np.where(certain, b, 1)).astype(dtype, copy=False), certain
 
