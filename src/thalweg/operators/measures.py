@@ -392,6 +392,11 @@ class States:
     adds_up: ClassVar[bool] = True
     types: ClassVar[tuple[Type, ...]] = (BOOLEAN, BINARY)
 
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        where = self.call.where
+        return self.call.arguments if where is None else (*self.call.arguments, where)
+
     def columns(self, given: Given) -> Columns:
         rows = np.arange(given.length)
         return self.added(given, Parts(rows.astype(np.int32), rows, np.ones_like(rows))).columns
