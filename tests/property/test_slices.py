@@ -7,6 +7,7 @@ import gzip
 import json
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -368,13 +369,16 @@ def all_parts(
         batch = dict[int, list[Slice]]()
         for i in random.sample(range(len(cuts)), len(cuts)):
             reader = random.choice(readers)
-            start = reader.ahead(cursor, sum(cuts[:i]))
+            start = reader.ahead(cursor, sum(cuts[:i]), random.choice([0, cuts[i]]))
             if random.random() < 0.5:
                 batch[i] = [*reader.slices(start, cuts[i])]
             else:
                 batch[i] = [reader.read(start, cuts[i])]
-        slices += [part for i in range(len(cuts)) for part in batch[i]]
-        cursor = slices[-1].cursor
+        in_order = [part for i in range(len(cuts)) for part in batch[i]]
+        slices += in_order
+        known = [part.cursor.largest for part in in_order if part.cursor.largest is not None]
+        cursor = replace(slices[-1].cursor, largest=max(known, default=None))
+        slices[-1] = replace(slices[-1], cursor=cursor)
     return slices
 
 

@@ -72,7 +72,7 @@ class GeneratorSlices:
         ends = [rows * part // parts for part in range(parts + 1)]
         return tuple(end - start for start, end in pairwise(ends) if end > start)
 
-    def ahead(self, cursor: Cursor, rows: int) -> Cursor:
+    def ahead(self, cursor: Cursor, rows: int, following: int = 0) -> Cursor:
         """Where a slice of so many rows would end."""
         behind = min(cursor.seen + rows, self._end(cursor))
         if behind <= cursor.seen:

@@ -20,14 +20,19 @@ class Footer:
     """A file: how many rows each group has, and which columns judge a row.
 
     These are the event time and every column that may hold a value or a NULL that
-    does not fit. `largest` has, by group, the largest time of the rows that enter,
-    where the footer alone shows it.
+    does not fit. `times` has, by group, the least and the largest time, where the footer
+    shows them.
     """
 
     path: Path
     groups: tuple[int, ...]
     judging: tuple[int, ...]
-    largest: tuple[int | None, ...]
+    times: tuple[tuple[int, int] | None, ...]
+
+    def largest(self, group: int) -> int | None:
+        """The largest time of the rows that enter, where the footer alone shows it."""
+        times = self.times[group]
+        return None if times is None or len(self.judging) > 1 else times[1]
 
     @property
     def rows(self) -> int:
@@ -53,14 +58,12 @@ def footer_of(file: ParquetRows, request: ReadRequest, time: int, last: int) -> 
     groups = tuple(
         file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)
     )
-    alone = len(judging) == 1 and columns.shows_times(time)
+    shown = columns.shows_times(time)
     return Footer(
         file.path,
         groups,
         tuple(judging),
-        tuple(
-            columns.largest(time, group, last) if alone else None for group in range(len(groups))
-        ),
+        tuple(columns.times(time, group, last) if shown else None for group in range(len(groups))),
     )
 
 
@@ -114,12 +117,12 @@ class _Columns:
             and always_fits(given, declared, self._request.zone)
         )
 
-    def largest(self, i: int, group: int, last: int) -> int | None:
+    def times(self, i: int, group: int, last: int) -> tuple[int, int] | None:
         statistics = self._of(i, group)
         if statistics is None or not statistics.has_min_max:
             return None
         least, most = int(statistics.min_raw), int(statistics.max_raw)
-        return most if -last <= least and most <= last else None
+        return (least, most) if -last <= least and most <= last else None
 
     def _types(self, i: int) -> tuple[pa.DataType, Type]:
         return self._file.types[i], self._request.columns[i].type

@@ -65,7 +65,8 @@ class _Piece:
 class _Stretch:
     """Rows of one group that follow `before` others of their file.
 
-    `largest` is the largest time of those that fit, where it is known.
+    `largest` is the largest time of those that fit, where it is known; `times` are the least
+    and the largest of the whole group.
     """
 
     index: int
@@ -73,6 +74,12 @@ class _Stretch:
     before: int
     rows: int
     largest: int | None
+    times: tuple[int, int] | None
+
+    def behind(self, cursor: Cursor, largest: int | None) -> Cursor:
+        """The cursor behind these rows, after which time has come to `largest`."""
+        offset = self.before + self.rows
+        return _behind(cursor, self.index, self.footer.path, offset, self.rows, largest)
 
 
 class ParquetSlices:
@@ -145,22 +152,25 @@ class ParquetSlices:
             return _part_sizes([*_near(ends, left, parts, near)[:-1], left + 1])
         return _part_sizes(_near(ends[:-1], rows, parts, near))
 
-    def ahead(self, cursor: Cursor, rows: int) -> Cursor:
-        """Where a slice of so many rows would end, seen from the columns that judge rows."""
-        for stretch in self._stretches(cursor, rows):
+    def ahead(self, cursor: Cursor, rows: int, following: int = 0) -> Cursor:
+        """Where a slice of so many rows would end, seen from the columns that judge rows.
+
+        If no row that is `following` is before any of these, they cannot make it late, and
+        need not be looked at; how far time has come is left as it was then.
+        """
+        stretches = list(self._stretches(cursor, rows))
+        behind = cursor
+        for stretch in stretches:
+            behind = stretch.behind(behind, cursor.largest)
+        if _are_later(self._stretches(behind, following), stretches):
+            return behind
+        for stretch in stretches:
             largest = stretch.largest
             if largest is None:
                 largest = self._largest(stretch)
             if cursor.largest is not None and (largest is None or largest < cursor.largest):
                 largest = cursor.largest
-            cursor = _behind(
-                cursor,
-                stretch.index,
-                stretch.footer.path,
-                stretch.before + stretch.rows,
-                stretch.rows,
-                largest,
-            )
+            cursor = stretch.behind(cursor, largest)
         return cursor
 
     def _stretches(self, cursor: Cursor, rows: int) -> Iterator[_Stretch]:
@@ -173,9 +183,8 @@ class ParquetSlices:
             for group, size in enumerate(footer.groups):
                 start, end = max(first, before), min(first + size, max(first, before) + rows)
                 if start < end:
-                    whole = end - start == size
-                    largest = footer.largest[group] if whole else None
-                    yield _Stretch(index, footer, start, end - start, largest)
+                    largest = footer.largest(group) if end - start == size else None
+                    yield _Stretch(index, footer, start, end - start, largest, footer.times[group])
                     rows -= end - start
                 first += size
                 if not rows:
@@ -275,6 +284,16 @@ class ParquetSlices:
             columns[i], unfit = convert(piece.batch.column(at))
             wrong = either(wrong, unfit)
         return columns, self._judge.unfit(columns, wrong)
+
+
+def _are_later(following: Iterable[_Stretch], stretches: Iterable[_Stretch]) -> bool:
+    """Whether footers show that no row of the ones is before any row of the others."""
+    theirs = [stretch.times for stretch in following]
+    ours = [stretch.times for stretch in stretches]
+    firsts = [times[0] for times in theirs if times is not None]
+    lasts = [times[1] for times in ours if times is not None]
+    known = len(firsts) == len(theirs) > 0 and len(lasts) == len(ours) > 0
+    return known and min(firsts) >= max(lasts)
 
 
 def _behind(

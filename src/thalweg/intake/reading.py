@@ -37,7 +37,7 @@ class _CutSlices(_Slices, Protocol):
 
     def cuts(self, cursor: Cursor, rows: int, parts: int) -> tuple[int, ...]: ...
 
-    def ahead(self, cursor: Cursor, rows: int) -> Cursor: ...
+    def ahead(self, cursor: Cursor, rows: int, following: int = 0) -> Cursor: ...
 
     def slices(self, cursor: Cursor, rows: int) -> Iterator[Slice]: ...
 
@@ -96,12 +96,12 @@ class StreamReader:
             return (rows,)
         return self._cut_slices.cuts(cursor, rows, parts)
 
-    def ahead(self, cursor: Cursor, rows: int) -> Cursor:
-        """The cursor behind the next rows, which are another reader's."""
+    def ahead(self, cursor: Cursor, rows: int, following: int = 0) -> Cursor:
+        """The cursor behind the next rows, which are another reader's; see `Reader`."""
         if not rows:
             return cursor
         assert self._cut_slices is not None, "only what can be cut is read in parts"
-        return self._cut_slices.ahead(cursor, rows)
+        return self._cut_slices.ahead(cursor, rows, following)
 
 
 # A row, and the place behind it: the file's place and name, and the mark in it.

@@ -80,8 +80,12 @@ class Reader(Protocol):
         """The next `rows` rows, about, as parts for several readers: the rows of each."""
         ...
 
-    def ahead(self, cursor: Cursor, rows: int) -> Cursor:
-        """The cursor behind the next rows, which are another reader's."""
+    def ahead(self, cursor: Cursor, rows: int, following: int = 0) -> Cursor:
+        """The cursor behind the next rows, which are another reader's.
+
+        How far time has come there may be left open, if that judges none of the
+        `following` rows otherwise.
+        """
         ...
 
 

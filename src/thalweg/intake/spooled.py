@@ -175,7 +175,7 @@ class SpooledReader:
             number, steps = number + 1, steps + size + 1
         return (max(0, min(rows, steps)),)
 
-    def ahead(self, cursor: Cursor, rows: int) -> Cursor:
+    def ahead(self, cursor: Cursor, rows: int, following: int = 0) -> Cursor:
         assert not rows, "a spool is read in one part"
         return cursor
 

@@ -59,7 +59,7 @@ class Intake:
         """Take one of the parts, whose sizes in rows are given, that follow a cursor."""
         clock, writer = Clock(), SegmentWriter(folder)
         with clock.time("read"):
-            start = self.reader.ahead(cursor, sum(parts[:number]))
+            start = self.reader.ahead(cursor, sum(parts[:number]), parts[number])
         slices = self.reader.slices(start, parts[number])
         taken: list[Taken] = []
         failures: dict[Purpose, Noted] = {}
@@ -131,6 +131,8 @@ def _whole(parts: list[Taken]) -> Taken:
     for part in parts:
         _note(failures, part.failures)
     last = parts[-1]
+    # A part need not know how far time had come before it.
+    largest = max((part.largest for part in parts if part.largest is not None), default=None)
     return Taken(
         last.stream,
         0,
@@ -138,14 +140,14 @@ def _whole(parts: list[Taken]) -> Taken:
             shard: [piece for part in parts for piece in part.pieces.get(shard, ())]
             for shard in sorted({shard for part in parts for shard in part.pieces})
         },
-        last.cursor,
+        {**last.cursor, "largest": largest},
         last.at_end,
         sum(part.rows for part in parts),
         [row for part in parts for row in part.late],
         [row for part in parts for row in part.rejects],
         min((part.first for part in parts if part.first is not None), default=None),
         max((part.last for part in parts if part.last is not None), default=None),
-        last.largest,
+        largest,
         failures,
         dict(seconds),
     )
