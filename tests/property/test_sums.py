@@ -118,7 +118,7 @@ def test_parts_of_doubles_are_exact(seed: int, squares: bool) -> None:
     numbers = some_doubles(rng, 200)
     slots = np.array([rng.randrange(5) for _ in numbers], np.int32)
     parts = Parts(read_only(slots), np.arange(5), np.zeros(5, np.int64))
-    given = Given(lambda _: Vector(DOUBLE, np.array(numbers)), len(numbers))
+    given = Given(lambda _: Vector(DOUBLE, np.array(numbers)), len(numbers), lambda *_: None)
     measure = (SquareSum if squares else DoubleSum)((X,))
     power = 2 if squares else 1
     expected = [Fraction(0)] * 5

@@ -236,3 +236,19 @@ def test_the_page_about_python_says_what_happens(
     exec(compile(program, page.name, "exec"), {})
     expected = re.findall(r"^# > (.*)$", program, re.M)
     assert capsys.readouterr().out.splitlines() == expected
+
+
+def test_the_first_program_of_the_readme_runs(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    page = (Path(__file__).parents[2] / "README.md").read_text()
+    for title, text in re.findall(r"^```[a-z]+ (\S+)\n(.*?)^```$", page, re.M | re.S):
+        (tmp_path / title).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    exec(compile((tmp_path / "vwap.py").read_text(), "vwap.py", "exec"), {"spark": spark})
+    printed = capsys.readouterr().out
+    assert "12.69" in printed
+    assert len(printed.splitlines()) == 1 + 10

@@ -122,7 +122,7 @@ class Index:
         hashes = hash_columns(keys, len(start)) if keys else np.zeros(len(start), np.int64)
         room, row = max(_ROOM, len(start)), 0
         lefts, rights = [], []
-        while row < len(start):
+        while row < len(start) or not lefts:
             left, right = np.empty(room, np.int64), np.empty(room, np.int64)
             found, stopped, _ = probe_records(
                 hashes,
