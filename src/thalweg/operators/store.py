@@ -121,7 +121,8 @@ class Index:
         """
         hashes = hash_columns(keys, len(start)) if keys else np.zeros(len(start), np.int64)
         room, row = max(_ROOM, len(start)), 0
-        lefts, rights = [], []
+        lefts: list[Times] = []
+        rights: list[Times] = []
         while row < len(start) or not lefts:
             left, right = np.empty(room, np.int64), np.empty(room, np.int64)
             found, stopped, _ = probe_records(
