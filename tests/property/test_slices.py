@@ -23,6 +23,7 @@ from thalweg.intake.parquet_slices import ParquetSlices
 from thalweg.intake.reading import Cursor, Slice, StreamReader, as_delta
 from thalweg.program import Program, bind_script
 from thalweg.sources import SOURCES, ReadRequest
+from thalweg.sources.parquet import ParquetRows
 from thalweg.vector.column import Vector
 
 ALL = 1_000_000
@@ -396,6 +397,30 @@ def test_parts_end_between_groups_of_rows(tmp_path: Path) -> None:
     assert slices.cuts(slices.ahead(Cursor(), 200), 180, 2) == (90, 90)
     assert slices.cuts(slices.ahead(Cursor(), 500), 300, 2) == (100, 151)
     assert slices.ahead(Cursor(), 350).largest == 249
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_texts_that_repeat_are_read_by_dictionary(tmp_path: Path, wrong: bool) -> None:
+    """Also where an entry of the dictionary is no text."""
+    entries = [b"a", None, "é".encode(), b"\xff" if wrong else b"bb"]
+    held = pa.array(entries * 500, pa.binary())
+    bits, offsets, content = held.buffers()
+    texts = pa.StringArray.from_buffers(len(held), offsets, content, bits, held.null_count)
+    table = pa.table({"text": texts, "ts": pa.array(range(len(texts)), pa.int64())})
+    pq.write_table(table, tmp_path / "s.parquet", row_group_size=900)
+    script = f"""CREATE STREAM S (text STRING, ts BIGINT)
+      TIMESTAMP BY ts FROM parquet('{tmp_path}')"""
+    program = bind_script(SourceText("case", script), (tmp_path,))
+    stream = program.catalog.streams()[0]
+    request = program.read_request(stream)
+    with ParquetRows(tmp_path / "s.parquet", request) as file:
+        _, batch = next(file.batches())
+        assert pa.types.is_dictionary(batch.column(0).type)
+    slices = all_slices(request, stream, program, 700, fresh=False)
+    compare(program, stream, request, slices, "texts")
+    got = [text for s in slices for text in s.rows.columns[0].values()]
+    assert got == ["a", None, "é", *([] if wrong else ["bb"])] * 500
+    assert sum(len(s.rejects) for s in slices) == 500 * wrong
 
 
 def test_columns_that_nobody_reads_are_not_decoded(tmp_path: Path) -> None:

@@ -199,7 +199,8 @@ def _checked(declared: Type, one_by_one: ConvertColumn) -> ConvertColumn:
     def convert(array: pa.Array) -> Converted:
         try:
             cast = array.cast(to_arrow(declared)) if array.type != to_arrow(declared) else array
-            cast.validate(full=True)
+            values = array.dictionary if pa.types.is_dictionary(array.type) else cast
+            values.validate(full=True)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return one_by_one(array)
         return from_shown(cast, declared), None
