@@ -38,6 +38,7 @@ from thalweg.types import (
 )
 from thalweg.vector.column import (
     FIXED,
+    CodedVector,
     Mask,
     Vector,
     constant,
@@ -198,9 +199,11 @@ def _checked(declared: Type, one_by_one: ConvertColumn) -> ConvertColumn:
 
     def convert(array: pa.Array) -> Converted:
         try:
+            if pa.types.is_dictionary(array.type):
+                array.dictionary.validate(full=True)
+                return CodedVector(array), None
             cast = array.cast(to_arrow(declared)) if array.type != to_arrow(declared) else array
-            values = array.dictionary if pa.types.is_dictionary(array.type) else cast
-            values.validate(full=True)
+            cast.validate(full=True)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return one_by_one(array)
         return from_shown(cast, declared), None

@@ -161,6 +161,48 @@ def from_stored(array: pa.Array, type_: Type) -> Vector:
     return Vector(type_, filled.astype(dtype, copy=False), present)
 
 
+class CodedVector(Vector):
+    """Texts as numbers of a dictionary. They are written out when somebody looks at them,
+    and those that are dropped before never are."""
+
+    __slots__ = ("_coded",)
+    _coded: pa.Array
+
+    def __init__(self, coded: pa.DictionaryArray) -> None:
+        object.__setattr__(self, "type", STRING)
+        object.__setattr__(self, "valid", None)
+        object.__setattr__(self, "_coded", coded)
+
+    @property
+    def data(self) -> pa.Array:
+        if pa.types.is_dictionary(self._coded.type):
+            object.__setattr__(self, "_coded", self._coded.dictionary_decode())
+        return self._coded
+
+    def __len__(self) -> int:
+        return len(self._coded)
+
+    def __reduce__(self) -> Any:
+        return Vector, (self.type, self.data)
+
+    def present(self) -> Mask:
+        there: Mask = pc.is_valid(self._coded).to_numpy(zero_copy_only=False)
+        return there
+
+    @property
+    def has_nulls(self) -> bool:
+        return bool(self._coded.null_count)
+
+    def take(self, rows: Index) -> Vector:
+        return Vector(STRING, CodedVector(self._coded.take(pa.array(rows))).data)
+
+    def where(self, keep: Mask) -> Vector:
+        return Vector(STRING, CodedVector(self._coded.filter(pa.array(keep))).data)
+
+    def part(self, rows: slice) -> Vector:
+        return CodedVector(self._coded[rows])
+
+
 def from_shown(array: pa.Array, type_: Type) -> Vector:
     """The inverse of `Vector.to_arrow`, for arrays of exactly that Arrow type."""
     return from_stored(_unshown(array, type_), type_)
