@@ -13,8 +13,9 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
+from thalweg.assembly import Node
 from thalweg.catalog import Connector, Query, Stream
-from thalweg.dataflow import Dataflow, Node, Purpose
+from thalweg.dataflow import Dataflow, Purpose
 from thalweg.explain import plan_json
 from thalweg.operators.stored import StoreRun
 from thalweg.optimize.place import place

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from thalweg.answers import Change
+from thalweg.assembly import Origin
 from thalweg.catalog import Stream
-from thalweg.dataflow import Dataflow, Noted, Origin, Stepped
+from thalweg.dataflow import Dataflow, Noted, Stepped
 from thalweg.intake.accept import Arrival
 from thalweg.intake.slices import as_delta
 from thalweg.intake.split import split

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from thalweg import dataflow
+from thalweg import assembly
 from thalweg.intake import split as splitting
 from thalweg.kernels import read_only
 from thalweg.operators import (
@@ -26,6 +26,7 @@ from thalweg.operators import (
     store,
     windows,
 )
+from thalweg.operators.delta import FOREVER
 from thalweg.optimize import entering, place
 from thalweg.testing.compare import differences
 from thalweg.testing.engines import batched, reference
@@ -76,8 +77,12 @@ def hashes_taken_for_values(patch: pytest.MonkeyPatch) -> None:
 
 
 def stores_forget_too_soon(patch: pytest.MonkeyPatch) -> None:
-    purge = store.Store.purge
-    patch.setattr(store.Store, "purge", lambda self, before: purge(self, before + 1_000_000_000))
+    release = store.Store.release
+
+    def wrong(self: Any, reader: int, bound: int) -> None:
+        release(self, reader, min(bound, FOREVER - 1_000_000_000) + 1_000_000_000)
+
+    patch.setattr(store.Store, "release", wrong)
 
 
 def counts_stop_at_the_batch(patch: pytest.MonkeyPatch) -> None:
@@ -134,11 +139,11 @@ def texts_told_apart_by_length(patch: pytest.MonkeyPatch) -> None:
 
 def every_answer_is_taken_as_it_comes(patch: pytest.MonkeyPatch) -> None:
     """Also where rows are equal, or leave as they enter."""
-    patch.setattr(dataflow, "shows_groups", lambda plan: True)
+    patch.setattr(assembly, "shows_groups", lambda plan: True)
 
 
 def semi_joins_count_partners(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(dataflow, "_with_partner", lambda count, partners: partners)
+    patch.setattr(assembly, "_with_partner", lambda count, partners: partners)
 
 
 MISTAKES: tuple[Callable[[pytest.MonkeyPatch], None], ...] = (

@@ -26,7 +26,16 @@ ALLOWED = {
     "plan": LANGUAGE,
     "optimize": {"catalog", "evaluate", "operators", "plan"},
     "explain": {"catalog", "optimize", "plan"},
-    "explain_job": {"catalog", "dataflow", "explain", "operators", "optimize", "outputs", "plan"}
+    "explain_job": {
+        "assembly",
+        "catalog",
+        "dataflow",
+        "explain",
+        "operators",
+        "optimize",
+        "outputs",
+        "plan",
+    }
     | {"program", "sinks", "work"},
     "vectorized": set(),
     "evaluate": {"functions", "plan", "python_values", "vector", "vectorized"},
@@ -53,19 +62,38 @@ ALLOWED = {
     "kernels": set(),
     "operators": {"answers", "bags", "evaluate", "functions", "kernels", "plan", "reference"}
     | {"vector"},
-    "dataflow": {"evaluate", "group_value", "operators", "plan", "vector"},
+    "assembly": {"evaluate", "group_value", "operators", "plan", "vector"},
+    "dataflow": {"assembly", "evaluate", "operators", "plan", "vector"},
     "segments": {"operators", "vector"},
     "record_segments": {"operators", "vector"},
     "clock": set(),
     "control": {"record_segments", "segments"},
     "work": {"catalog", "dataflow", "intake", "plan", "program", "sources", "vector"},
-    "shard": {"clock", "control", "dataflow", "intake", "operators", "plan", "record_segments"}
+    "shard": {
+        "assembly",
+        "clock",
+        "control",
+        "dataflow",
+        "intake",
+        "operators",
+        "plan",
+        "record_segments",
+    }
     | {"segments", "sinks", "work"},
     "outlet": {"answers", "catalog", "clock", "control", "dataflow", "intake", "operators"}
     | {"record_segments"}
     | {"segments", "shard", "sources", "work"}
     | {"bags", "plan", "python_values", "sinks"},
-    "local": {"answers", "catalog", "dataflow", "evaluate", "intake", "operators", "plan"}
+    "local": {
+        "answers",
+        "assembly",
+        "catalog",
+        "dataflow",
+        "evaluate",
+        "intake",
+        "operators",
+        "plan",
+    }
     | {"reference", "vector"},
     "sinks": {"answers", "catalog", "connectors", "functions", "operators", "vector"},
     "program": LANGUAGE | {"connectors", "evaluate", "sources", "sinks", "vectorized"},

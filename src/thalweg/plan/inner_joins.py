@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from thalweg.plan.expressions import Expression, columns_used, conjuncts, moved
-from thalweg.plan.nodes import Filter, Join, JoinGraph, JoinKind, Plan
+from thalweg.plan.expressions import (
+    Call,
+    Column,
+    Expression,
+    Literal,
+    columns_used,
+    conjuncts,
+    moved,
+)
+from thalweg.plan.nodes import Filter, Join, JoinGraph, JoinKind, KeyClass, Plan
+from thalweg.types import BOOLEAN
 
 
 def inner_members(plan: Plan) -> list[Plan]:
@@ -35,3 +44,35 @@ def _inner_conditions(plan: Plan, start: int) -> Iterator[Expression]:
     yield from _inner_conditions(plan.right, start + len(plan.left.schema))
     if plan.condition is not None:
         yield from (moved(part, start) for part in conjuncts(plan.condition))
+
+
+def inner_graph(plan: Join) -> JoinGraph:
+    """The pairs of a join on which its condition is true; for NOT IN, not false."""
+    width = len(plan.left.schema)
+    condition = plan.condition
+    members = (plan.left, plan.right)
+    if condition is None:
+        return JoinGraph(members, (), ())
+    if plan.null_aware:
+        true = Literal(type=BOOLEAN, value=True)
+        perhaps = Call(type=BOOLEAN, function="coalesce", arguments=(condition, true))
+        return JoinGraph(members, (), (perhaps,))
+    keys, predicates = [], []
+    for part in conjuncts(condition):
+        match part:
+            case Call(function="=", arguments=(Column() as a, Column() as b)) if (
+                a.type == b.type and (a.index < width) != (b.index < width)
+            ):
+                keys.append(KeyClass(frozenset((a.index, b.index))))
+            case _:
+                predicates.append(part)
+    return JoinGraph(members, _merged(keys), tuple(predicates))
+
+
+def _merged(keys: list[KeyClass]) -> tuple[KeyClass, ...]:
+    classes: list[frozenset[int]] = []
+    for key in keys:
+        touching = [c for c in classes if c & key.columns]
+        classes = [c for c in classes if c not in touching]
+        classes.append(frozenset(key.columns.union(*touching)))
+    return tuple(KeyClass(columns) for columns in classes)

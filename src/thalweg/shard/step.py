@@ -6,9 +6,10 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import Any
 
+from thalweg.assembly import Origin
 from thalweg.clock import Clock
 from thalweg.control import Entry
-from thalweg.dataflow import Due, Failed, Origin, Stepped
+from thalweg.dataflow import Due, Failed, Stepped
 from thalweg.intake.slices import Cursor
 from thalweg.intake.split import split
 from thalweg.intake.take import Taken

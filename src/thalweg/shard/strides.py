@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from thalweg.dataflow import Noted, Origin, Purpose, Stepped
+from thalweg.assembly import Origin
+from thalweg.dataflow import Noted, Purpose, Stepped
 from thalweg.operators.answer import joined_records
 from thalweg.operators.delta import Delta, combined
 from thalweg.plan.nodes import Plan
