@@ -97,7 +97,7 @@ def test_rows_are_merged_where_windows_move_in_steps(monkeypatch: pytest.MonkeyP
         began.append(given[-1])
         return begun_state(*given)
 
-    monkeypatch.setattr("thalweg.dataflow.begun_state", counted)
+    monkeypatch.setattr("thalweg.assembly.begun_state", counted)
     batched(1000, 2)(program(True, RangeOfColumns), feeds(1))
     assert not began
     batched(1000, 2)(program(True, MergingRange), feeds(1))

