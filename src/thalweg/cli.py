@@ -289,14 +289,14 @@ def bench(
     """Measure the engine against Spark's own streaming, and against bare kernels."""
     # Here, because it loads Spark: the other commands answer at once.
     from thalweg.bench.compare import Options
-    from thalweg.bench.suite import BENCHES
+    from thalweg.bench.suite import run_bench
 
     cache = data or Path(tempfile.gettempdir()) / "thalweg-bench"
     with _errors.status("…") as status:
         options = Options(
             rows, 1 if quick else repeats, quick, cache, lambda text: status.update(Text(text))
         )
-        findings = BENCHES[name.value](options)
+        findings = run_bench(name.value, options)
     _out.print(findings.text())
     if as_json:
         print(json.dumps(findings.to_json()))

@@ -7,24 +7,21 @@ memory damaged and its steps cut off at random.
 from __future__ import annotations
 
 import random
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from job_answers import Bags, answers, defined
 
 from thalweg.cql.script import read_script
-from thalweg.evaluate import Failures
 from thalweg.job.plain import PlainJob
 from thalweg.job.script import work_of
-from thalweg.outlet.answers import pieces_of, records_of
 from thalweg.outputs import targets_of
-from thalweg.program import Program, bind_script, load_python
-from thalweg.reference import Reference
+from thalweg.program import Program, bind_script
 from thalweg.report import RunReport
-from thalweg.run import read_inputs, read_tables
+from thalweg.run import read_tables
 from thalweg.shard import manifest as manifests
 from thalweg.shard.arena import Arena, Busy, boot_id
 from thalweg.shard.working import places, remove_working_state
@@ -48,8 +45,6 @@ CREATE QUERY looks AS SELECT RSTREAM(symbol, n) FROM (
   SELECT symbol, count(*) AS n FROM Quotes [RANGE 4 SECONDS SLIDE 2 SECONDS] GROUP BY symbol);
 """
 
-Bags = dict[str, Counter[tuple[object, ...]]]
-
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
@@ -60,36 +55,13 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
 
 @pytest.fixture(scope="module")
 def expected(program: Program) -> Bags:
-    reference = Reference(
-        read_inputs(program, RunReport(), None),
-        lambda path: load_python(path, program.folders, False),
-    )
-    reference.failures = Failures()
-    return {
-        query.name: Counter(
-            (change.time, change.sign, *map(repr, change.values))
-            for change in reference.answers(query.plan)
-        )
-        for query in program.catalog.queries()
-    }
+    return defined(program)
 
 
 def job_of(program: Program, root: Path, rows: int = 5, shards: int = 2) -> PlainJob:
     tables = read_tables(program, RunReport(), None)
     work = work_of(program, root, tables, rows, targets_of(program, None, "jsonl"))
     return PlainJob(replace(work, shards=shards, keeps_answers=True))
-
-
-def answers(program: Program, root: Path) -> Bags:
-    pieces = pieces_of(root)
-    return {
-        query.name: Counter(
-            (change.time, change.sign, *map(repr, change.values))
-            for records in records_of(pieces.get(query.name, []), query.plan.schema)
-            for change in records.changes()
-        )
-        for query in program.catalog.queries()
-    }
 
 
 def damage(path: Path, random_: random.Random) -> None:

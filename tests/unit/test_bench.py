@@ -13,7 +13,13 @@ from thalweg.bench.ceiling import run_ceiling
 from thalweg.bench.compare import Options, System, better, in_turn, ratios
 from thalweg.bench.data import packets, sizes
 from thalweg.bench.digest import Digest, digest
-from thalweg.bench.expected import joined_packets, last_instant, stream_columns, windowed_sums
+from thalweg.bench.expected import (
+    joined_packets,
+    last_instant,
+    small_pairs,
+    stream_columns,
+    windowed_sums,
+)
 from thalweg.bench.findings import Bar, Findings
 from thalweg.bench.join3 import WINDOW_US
 from thalweg.bench.trial import Run, TrialFailed, in_own_process
@@ -26,6 +32,20 @@ def test_the_ceiling_joins_as_plain_arrays_do(tmp_path: Path) -> None:
     for run in in_own_process(run_ceiling, dataset, (1, 2), WINDOW_US, expected):
         assert run.wrong is None
         assert run.rows == dataset.rows
+
+
+def test_expected_pairs_are_those_of_a_plain_loop(tmp_path: Path) -> None:
+    dataset = packets(tmp_path, 6_000, 2_000)
+    sides = []
+    for stream in ("C", "B"):
+        columns = stream_columns(dataset, stream, ("pid", "size"))
+        sides.append(dict(zip(*(column.to_pylist() for column in columns), strict=True)))
+    here, there = sides
+    pairs = [(p, here[p], there[p]) for p in here if p in there and here[p] + there[p] < 900]
+    assert 0 < len(pairs) < len(here)
+    assert small_pairs(dataset, 900) == digest(
+        [np.array(column) for column in zip(*pairs, strict=True)]
+    )
 
 
 def test_expected_sums_are_those_of_a_plain_loop(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import decimal as dec
+import pickle
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ from thalweg.types import (
     struct,
     to_arrow,
 )
-from thalweg.vector.column import from_shown, from_values
+from thalweg.vector.column import CodedVector, from_shown, from_values
 
 PAIR = struct(Field("b", TIMESTAMP), Field("a", STRING))
 CASES: tuple[tuple[Type, list[Any]], ...] = (
@@ -89,3 +90,22 @@ def test_slices_of_arrow_columns(type_: Type, values: list[Any]) -> None:
     column = from_shown(shown, type_)
     assert column.values() == (values * 3)[2:7]
     assert column.to_arrow().equals(shown)
+
+
+@pytest.mark.parametrize("texts", [["a", "b", None, "a"], ["a", "b", "b", "a"], []])
+def test_texts_by_dictionary_are_the_texts(texts: list[str | None]) -> None:
+    plain = from_values(texts, STRING)
+    rows, keep = np.array([3, 0, 0][: len(texts)], np.int64), np.arange(len(texts)) % 2 == 1
+
+    def coded() -> CodedVector:
+        return CodedVector(pa.array(texts, pa.string()).dictionary_encode())
+
+    assert coded().take(rows).values() == plain.take(rows).values()
+    assert coded().where(keep).values() == plain.where(keep).values()
+    assert coded().part(slice(1, 3)).values() == plain.part(slice(1, 3)).values()
+    assert coded().part(slice(1, 3)).take(rows[1:1]).values() == []
+    assert coded().present().tolist() == plain.present().tolist()
+    assert coded().has_nulls == plain.has_nulls
+    assert coded().values() == plain.values()
+    assert len(coded()) == len(plain)
+    assert pickle.loads(pickle.dumps(coded())).values() == plain.values()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from thalweg.bench.compare import Options, System, better, in_turn, rates, ratios
 from thalweg.bench.data import Dataset, sizes
@@ -71,14 +70,9 @@ CASES = (
 )
 
 
-def bench(options: Options) -> Findings:
+def bench(options: Options, folder: Path) -> Findings:
     rows = options.rows_or(ROWS, QUICK_ROWS)
     per_slice = rows // QUICK_SLICES if options.quick else ROWS_PER_SLICE
-    with TemporaryDirectory(prefix="thalweg-bench-") as name:
-        return _bench(options, rows, per_slice, Path(name))
-
-
-def _bench(options: Options, rows: int, per_slice: int, folder: Path) -> Findings:
     options.notice("making data")
     whole = sizes(options.cache, rows, per_slice)
     part = sizes(options.cache, max(rows // FEWER, 4 * per_slice), per_slice)

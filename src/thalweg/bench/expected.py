@@ -43,6 +43,15 @@ def joined_packets(dataset: Dataset, window_us: int) -> Digest:
     return digest([column[found] for column in (pid, ts, *others, size)])
 
 
+def small_pairs(dataset: Dataset, below: int) -> Digest:
+    """Packets seen at C and at B whose sizes there add up to less than that."""
+    pid, _, size = _sorted(dataset, "C")
+    other_pid, _, other_size = _sorted(dataset, "B")
+    _, at, other_at = np.intersect1d(pid, other_pid, assume_unique=True, return_indices=True)
+    small = size[at] + other_size[other_at] < below
+    return digest([pid[at][small], size[at][small], other_size[other_at][small]])
+
+
 def _sorted(dataset: Dataset, stream: str) -> list[Numbers]:
     pid, ts, size = (c.to_numpy() for c in stream_columns(dataset, stream, ("pid", "ts", "size")))
     order = np.argsort(pid)

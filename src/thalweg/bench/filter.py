@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from thalweg.bench.compare import Options, System, better, in_turn, rates, ratios
 from thalweg.bench.data import Dataset, requests
@@ -36,14 +35,9 @@ CREATE SINK written FROM kept INTO parquet('out/');
 """
 
 
-def bench(options: Options) -> Findings:
+def bench(options: Options, folder: Path) -> Findings:
     rows = options.rows_or(ROWS, QUICK_ROWS)
     per_slice = rows // (QUICK_SLICES if options.quick else SLICES)
-    with TemporaryDirectory(prefix="thalweg-bench-") as name:
-        return _bench(options, rows, per_slice, Path(name))
-
-
-def _bench(options: Options, rows: int, per_slice: int, folder: Path) -> Findings:
     options.notice("making data")
     whole = requests(options.cache, rows, per_slice)
     few = requests(options.cache, WARM_UP_ROWS, WARM_UP_ROWS // 2)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from thalweg.bench.ceiling import run_ceiling
 from thalweg.bench.compare import Options, System, better, in_turn, rates, ratios
@@ -43,14 +42,9 @@ CREATE SINK written FROM seen INTO parquet('out/');
 """
 
 
-def bench(options: Options) -> Findings:
+def bench(options: Options, folder: Path) -> Findings:
     rows = options.rows_or(ROWS, QUICK_ROWS)
     per_slice = rows // (QUICK_SLICES if options.quick else SLICES)
-    with TemporaryDirectory(prefix="thalweg-bench-") as name:
-        return _bench(options, rows, per_slice, Path(name))
-
-
-def _bench(options: Options, rows: int, per_slice: int, folder: Path) -> Findings:
     options.notice("making data")
     # Every set of data has batches of the same size; only their number differs.
     whole = packets(options.cache, rows, per_slice)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
 
 from thalweg.bench.agg import SECOND_US, SPAN_US, Case, until
 from thalweg.bench.agg import feed_of as sums_feed
@@ -51,13 +50,12 @@ CREATE SINK written{number} FROM sums{number} INTO parquet('out/{number}/');
 """
 
 
-def bench(options: Options) -> Findings:
-    with TemporaryDirectory(prefix="thalweg-bench-") as name:
-        findings = Findings("scale: what a row costs as rows, keys and queries become more")
-        for part in (_rows, _keys, _queries):
-            part(options, Path(name), findings)
-            if findings.wrong:
-                break
+def bench(options: Options, folder: Path) -> Findings:
+    findings = Findings("scale: what a row costs as rows, keys and queries become more")
+    for part in (_rows, _keys, _queries):
+        part(options, folder, findings)
+        if findings.wrong:
+            break
     findings.notes.append("time is from the start of the first batch to the last commit")
     return findings
 

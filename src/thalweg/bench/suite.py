@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from thalweg.bench import agg, filter, join3, scale, state
 from thalweg.bench.compare import Options
 from thalweg.bench.findings import Findings
 
-BENCHES: dict[str, Callable[[Options], Findings]] = {
+# Each may write into the folder it is given.
+_BENCHES: dict[str, Callable[[Options, Path], Findings]] = {
     "join3": join3.bench,
     "agg": agg.bench,
     "filter": filter.bench,
     "scale": scale.bench,
     "state": state.bench,
 }
+
+
+def run_bench(name: str, options: Options) -> Findings:
+    with TemporaryDirectory(prefix="thalweg-bench-") as folder:
+        return _BENCHES[name](options, Path(folder))
