@@ -2,8 +2,8 @@
 
 A stride is a batch to the operators: they give the same answers at any batch size. What
 is still to come of a batch bounds what its earlier strides may promise, so operators let
-go of old rows on the way. (m) Three-way join, 2 million rows in a batch: 219 → 117 ns per
-row.
+go of old rows on the way. (m) Three-way join, 2 million rows in a batch of two shards:
+224 → 111 ns per row.
 """
 
 from __future__ import annotations
