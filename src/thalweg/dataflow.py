@@ -14,7 +14,7 @@ from typing import Any
 from thalweg.assembly import Assembly, Node, Origin, Values
 from thalweg.evaluate import Note
 from thalweg.operators.answer import NetAnswerRun, Records, RelationAnswerRun, StreamAnswerRun
-from thalweg.operators.base import Moment, next_time, restore, snapshot
+from thalweg.operators.base import Moment, certain, next_time, restore, snapshot
 from thalweg.operators.delta import BEFORE_TIME, FOREVER, Delta
 from thalweg.plan.nodes import Plan
 from thalweg.plan.placed import Exchange
@@ -95,13 +95,13 @@ class Dataflow:
                 inputs = tuple(outputs[i] for i in node.inputs)
             reached = _reached(node, promises, frontiers)
             frontier = min(reached, default=FOREVER)
-            frontiers.append(frontier)
             moment = _moment(node, frontier, tuple(reached), firsts, lasts)
             try:
                 outputs.append(node.operator.step(inputs, moment))
             except Exception as error:
                 error.add_note(_place(node, purposes))
                 raise
+            frontiers.append(certain(node.operator, frontier))
             if self._failures.noted:
                 for purpose in purposes:
                     failures.setdefault(purpose, {}).update(self._failures.noted)
@@ -114,21 +114,22 @@ class Dataflow:
         )
 
     def due(self, promises: Mapping[Origin, int], firsts: Mapping[str, int]) -> list[Due]:
-        """What the passing of time alone will let out, after a step with these promises."""
+        """What the passing of time alone may let out, after a step with these promises."""
         frontiers: list[int] = []
-        found: dict[tuple[tuple[str, int], ...], int] = {}
+        found: set[tuple[tuple[tuple[str, int], ...], int]] = set()
         for node in self._nodes:
-            frontiers.append(min(_reached(node, promises, frontiers), default=FOREVER))
+            frontier = min(_reached(node, promises, frontiers), default=FOREVER)
+            frontiers.append(certain(node.operator, frontier))
             begins = (firsts[name] * scale for name, scale in node.sources if name in firsts)
             # A first row is certain, and something may begin, when time has passed it.
-            uncertain = (time for time in begins if time >= frontiers[-1])
+            uncertain = (time for time in begins if time >= frontier)
             own = next_time(node.operator)
             instants = [*uncertain, *(() if own is None else (own,))]
-            if instants and frontiers[-1] < FOREVER and node.sources:
-                found[node.sources] = min(*instants, found.get(node.sources, FOREVER))
+            if instants and frontier < FOREVER and node.sources:
+                found.add((node.sources, min(instants)))
         return [
             {name: time if time == BEFORE_TIME else time // scale for name, scale in sources}
-            for sources, time in found.items()
+            for sources, time in sorted(found)
         ]
 
     def snapshot(self) -> list[tuple[Any, ...]]:

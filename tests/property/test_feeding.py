@@ -7,14 +7,17 @@ from pathlib import Path
 
 import numpy as np
 
+from thalweg.errors import SourceText
 from thalweg.intake.accept import Accepting
 from thalweg.intake.slices import as_delta
 from thalweg.intake.spooled import Handed, Spool
 from thalweg.job.plain import PlainJob
 from thalweg.outlet.begin import has_news
+from thalweg.program import bind_script
 from thalweg.shard.working import remove_working_state
 from thalweg.testing.compare import differences
 from thalweg.testing.engines import reference
+from thalweg.testing.feeds import FeedRow, Feeds
 from thalweg.testing.strategies import random_case
 from thalweg.testing.together import Member, Outcome, unfed_together
 
@@ -93,6 +96,57 @@ def check(member: Member, root: Path, seed: int) -> None:
         name, schema = query.name, query.plan.schema
         wrong = differences(expected.answers[name], ran.answers[name], schema)
         assert not wrong, f"seed {seed}, {name}: {wrong}"
+
+
+STANDING = """
+CREATE STREAM s (t BIGINT, x INT) TIMESTAMP BY t FROM memory();
+CREATE STREAM u (t BIGINT, x INT) TIMESTAMP BY t SLACK 3 SECONDS FROM memory();
+CREATE TABLE k (x INT) FROM memory();
+CREATE QUERY one AS SELECT RSTREAM(count(*) AS n) FROM s [RANGE 10 SECONDS SLIDE 5 SECONDS];
+CREATE QUERY two AS SELECT RSTREAM(x) FROM
+  (SELECT x FROM s [RANGE 4 SECONDS SLIDE 2 SECONDS] UNION ALL SELECT x FROM k);
+CREATE QUERY keyed AS SELECT RSTREAM(k.x, count(s.x) AS n) FROM k
+  LEFT JOIN s [RANGE 6 SECONDS SLIDE 3 SECONDS] ON k.x = s.x GROUP BY k.x;
+CREATE QUERY mixed AS SELECT RSTREAM(count(*) AS n)
+  FROM s [RANGE 10 SECONDS SLIDE 5 SECONDS], u [RANGE 3 SECONDS];
+CREATE QUERY leaving AS SELECT RSTREAM(x) FROM u [RANGE 4 SECONDS];
+"""
+
+
+def test_relations_that_outlive_their_windows_are_said_in_time(tmp_path: Path) -> None:
+    """A promise far beyond the last row does not say whether time will be counted so far."""
+    above = [
+        f"CREATE QUERY over_{name} AS SELECT count(*) AS c FROM {name} [RANGE 30 SECONDS];"
+        for name in ("one", "two", "keyed", "mixed", "leaving")
+    ]
+    program = bind_script(SourceText("standing", STANDING + "\n".join(above)))
+    for seed in range(8):
+        chance = random.Random(seed)
+        rows = {
+            name: [
+                FeedRow((time, chance.randint(1, 2)))
+                for time in sorted(chance.choices((*range(8), 60, 61, 130), k=5))
+            ]
+            for name in ("s", "u")
+        }
+        member = Member("fed", program, Feeds(rows, {"k": [(1,), (3,)]}))
+        root = tmp_path / str(seed)
+        work = unfed_together([member], root, chance.choice((1, 3)), chance.choice((1, 1000)))
+        hands = [Hand(state, Spool(work.spool(n))) for n, state in member.judged().items()]
+        job = PlainJob(work)
+        for _ in range(8):
+            feed_some(hands, chance)
+            while job.begin():
+                job.batch()
+        for hand in hands:
+            hand.finish(chance)
+        while job.begin():
+            job.batch()
+        check(member, root, seed)
+        for name, changes in Outcome(root).of(member).answers.items():
+            times = [change.time for change in changes]
+            assert times == sorted(times), f"seed {seed}, {name}"
+        remove_working_state(root)
 
 
 def test_a_job_without_news_comes_to_rest(tmp_path: Path) -> None:

@@ -16,8 +16,9 @@ def next_multiple(steps: Any, time: int) -> int:
     """The first multiple of any step that is not before an instant; FOREVER if there is none."""
     nearest = FOREVER
     for i in range(len(steps)):
-        if time <= FOREVER - steps[i]:
-            nearest = min(nearest, time + (-time) % steps[i])
+        rest = (-time) % steps[i]
+        if time <= FOREVER - rest:
+            nearest = min(nearest, time + rest)
     return nearest
 
 

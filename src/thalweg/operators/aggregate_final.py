@@ -245,6 +245,9 @@ class RepeatedAggregateRun(FinalAggregateRun):
         self._forget(course)
         return self._repeater.step(entries, moment)
 
+    def certain(self, frontier: int) -> int:
+        return self._repeater.certain(frontier)
+
     def next_time(self) -> int | None:
         return earlier(super().next_time(), self._repeater.next_time())
 

@@ -53,6 +53,16 @@ def next_time(operator: Operator) -> int | None:
     return BEFORE_TIME if operator.STATE else None
 
 
+def certain(operator: Operator, frontier: int) -> int:
+    """Before which instant an operator has said all it ever will, if everything before a
+    frontier is known of its inputs. Most need to know no more than that."""
+    tells = getattr(operator, "certain", None)
+    if tells is None:
+        return frontier
+    found: int = tells(frontier)
+    return found
+
+
 def snapshot(operator: Operator) -> tuple[Any, ...]:
     return tuple(getattr(operator, name) for name in operator.STATE)
 

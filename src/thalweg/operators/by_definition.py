@@ -90,7 +90,7 @@ class ByDefinitionRun:
     position; another operator of this kind looks there.
     """
 
-    STATE: ClassVar[tuple[str, ...]] = ("kept", "_done", "_before", "_given")
+    STATE: ClassVar[tuple[str, ...]] = ("kept", "_done", "_before", "_given", "_stands")
 
     def __init__(
         self,
@@ -111,6 +111,7 @@ class ByDefinitionRun:
         self._done: int | None = None
         self._before: list[Row] = []
         self._given = 0
+        self._stands = False
         self.orders: dict[int, Any] = {}
         self._windows = [node for node in _nodes(self._relation) if isinstance(node, Window)]
 
@@ -130,13 +131,20 @@ class ByDefinitionRun:
         self._forget(moment.frontier)
         return result
 
+    def certain(self, frontier: int) -> int:
+        """Rows that stand are said again as soon as time is known to go on."""
+        if self._done is None or not self._stands or frontier == FOREVER:
+            return frontier
+        return min(frontier, self._done)
+
     def next_time(self) -> int | None:
-        """When the relation changes next; RSTREAM may speak at any instant."""
-        if self._done is None or isinstance(self._plan, Rstream):
-            return BEFORE_TIME
+        """When the relation changes next; RSTREAM speaks up to then."""
+        done, speaks = self._done, isinstance(self._plan, Rstream)
+        if done is None:
+            return None if speaks else BEFORE_TIME
         run = _OnKept(self._tables, self._leaves, {}, self._compiler, Failures())
-        changes = run.changes(self._relation)
-        return min((now for now in changes if now >= self._done), default=None)
+        changes = [now for now in run.changes(self._relation) if now >= done]
+        return done if speaks and changes else min(changes, default=None)
 
     @property
     def kept(self) -> list[list[Element]]:
@@ -202,6 +210,7 @@ class ByDefinitionRun:
             for now in run.evaluations(self._relation, first, after) if rows else ():
                 elements += [(now, row) for row in rows]
         self._done = max(start, end)
+        self._stands = bool(run.relation(self._relation, self._done))
         return self._elements(elements)
 
     def _elements(self, found: list[tuple[int, Row]]) -> Delta:

@@ -147,6 +147,9 @@ class PaneAggregateRun:
         self._forget(np.concatenate([ending, beginning[beginning[:, END] == FOREVER]]))
         return rows
 
+    def certain(self, frontier: int) -> int:
+        return self._multiples.certain(frontier) if self._there else frontier
+
     def next_time(self) -> int | None:
         shown = self._multiples.next_time() if self._there else None
         return earlier(self._store.next_time(), shown)

@@ -64,6 +64,11 @@ class Multiples:
     def next(self, time: int) -> int:
         return next_multiple(self.steps, time)
 
+    def certain(self, frontier: int) -> int:
+        """Up to where all is said. Rows that are still there are said again as soon as one
+        that comes makes time go on, even if its promise has long been further."""
+        return frontier if frontier == FOREVER else min(frontier, self._last + 1)
+
     def next_time(self) -> int | None:
         """The instant at which the relation is evaluated next, if that is known."""
         if self._done == BEFORE_TIME:
@@ -88,6 +93,9 @@ class Repeater:
         if rows is not self._carried:
             self._carry(rows)
         return answer
+
+    def certain(self, frontier: int) -> int:
+        return self._multiples.certain(frontier) if len(self._carried) else frontier
 
     def next_time(self) -> int | None:
         return self._multiples.next_time() if len(self._carried) else None
@@ -144,7 +152,8 @@ def _last_change(lasting: tuple[Lasting, ...], lasts: Mapping[str, int]) -> int:
         if window.stream in lasts:
             last = lasts[window.stream] * window.scale
             edges = ((time // window.step + 1) * window.step for time in (last, last + window.span))
-            changes += [edge for edge in edges if edge <= LAST_INSTANT]
+            final = LAST_INSTANT // window.step * window.step
+            changes += [min(edge, final) for edge in edges]
     return max(changes) if lasting else FOREVER - 1
 
 
@@ -164,6 +173,9 @@ class RstreamRun:
             return self._repeater.step(None, moment)
         entries = Entries(steps.columns, steps.slot, steps.time, steps.previous, steps.after)
         return self._repeater.step(entries, moment)
+
+    def certain(self, frontier: int) -> int:
+        return self._repeater.certain(frontier)
 
     def next_time(self) -> int | None:
         return earlier(self._rows.next_time(), self._repeater.next_time())

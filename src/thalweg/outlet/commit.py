@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +107,7 @@ def next_entry(
         finished=entry.draining and settled and not pieces,
         flush=flush or draining,
         clock=entry.clock,
-        due=_earliest(result.due for result in results),
+        due=_earliest([due for r in results for due in r.due], promises, reached != entry.reached),
         unwritten=any(result.unwritten for result in results),
         answers=[piece for result in results for piece in result.answers],
         parts=[part for result in results for part in result.parts],
@@ -133,10 +132,13 @@ def _with_promise(cursor: Cursor, promise: int, stream: Stream) -> Cursor:
     return replace(cursor, largest=max(known, promise + stream.slack))
 
 
-def _earliest(due: Iterable[list[Due]]) -> list[Due]:
-    """What is due first of each combination of streams."""
+def _earliest(due: list[Due], promises: Mapping[str, int], came_on: bool) -> list[Due]:
+    """What is due first of each combination of streams. What the promises of now did not let
+    out waits for rows, or for what shards promise each other, not for time to pass."""
     found: dict[tuple[str, ...], Due] = {}
-    for one in chain.from_iterable(due):
+    for one in due:
+        if not came_on and all(promises[name] > time for name, time in one.items()):
+            continue
         known = found.setdefault(tuple(one), one)
         found[tuple(one)] = {name: min(time, known[name]) for name, time in one.items()}
     return list(found.values())
