@@ -15,8 +15,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
-from thalweg.control import ControlLog
-from thalweg.job.tasks import begins, take_batch
+from thalweg.job.tasks import Start, begins, take_batch
 
 SCHEMA = "label int, batch long, body binary"
 
@@ -44,7 +43,7 @@ class ThalwegSource(DataSource):
 
 class ThalwegReader(DataSourceStreamReader):
     def __init__(self, options: Any) -> None:
-        self._root = options["root"]
+        self._job = Start(options["root"], options["start"])
         self._labels = [int(label) for label in options["labels"].split(",")]
         # A task costs some milliseconds whatever it reads, so streams share them.
         self._tasks = int(options["cores"])
@@ -53,14 +52,14 @@ class ThalwegReader(DataSourceStreamReader):
         return {"batch": 0}
 
     def latestOffset(self, start: dict[str, int], limit: Any = None) -> dict[str, int]:
-        root, batch = Path(self._root), start["batch"]
-        if is_stopped(root) or not begins(self._root, batch, is_stopping(root)):
+        root, batch = Path(self._job.root), start["batch"]
+        if is_stopped(root) or not begins(self._job, batch, is_stopping(root)):
             return start
         return {"batch": batch + 1}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         batch = start["batch"]
-        entry = ControlLog(Path(self._root)).read(batch)
+        entry = self._job.log.read(batch)
         parts = [
             (rows, stream, number)
             for stream, sizes in entry.takes.items()
@@ -71,8 +70,7 @@ class ThalwegReader(DataSourceStreamReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, Take), "partitions are takes"
         takes = [
-            take_batch(self._root, partition.batch, stream, part)
-            for stream, part in partition.parts
+            take_batch(self._job, partition.batch, stream, part) for stream, part in partition.parts
         ]
         known = [replace(taken, pieces={}) for taken in takes]
         bodies = [
