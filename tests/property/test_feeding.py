@@ -182,5 +182,5 @@ def test_what_was_fed_and_read_is_swept(tmp_path: Path) -> None:
         while job.begin():
             job.batch()
     assert 0 < len(list(work.spool(name).iterdir())) <= MOST_BLOCKS
-    assert Spool(work.spool(name)).handed().seen == job.entry.rows[name]
+    assert Spool(work.spool(name)).handed.seen == job.entry.rows[name]
     remove_working_state(work.root)

@@ -337,7 +337,7 @@ def all_slices(
 ) -> list[Slice]:
     finest = program.catalog.finest_tick()
     reader = StreamReader(request, stream, finest)
-    cursor, slices = reader.start(), []
+    cursor, slices = Cursor(), []
     while not slices or not slices[-1].at_end:
         if fresh:
             reader = StreamReader(request, stream, finest)
@@ -440,9 +440,9 @@ def test_columns_that_nobody_reads_are_not_decoded(tmp_path: Path) -> None:
     stream = program.catalog.streams()[0]
     request, finest = program.read_request(stream), program.catalog.finest_tick()
     reader = StreamReader(request, stream, finest, frozenset((1,)))
-    assert reader.read(reader.start(), ALL).rows.columns[1].values() == list(range(100))
+    assert reader.read(Cursor(), ALL).rows.columns[1].values() == list(range(100))
     with pytest.raises(QueryError, match="cannot read"):
-        StreamReader(request, stream, finest).read(reader.start(), ALL)
+        StreamReader(request, stream, finest).read(Cursor(), ALL)
 
 
 def test_the_end_is_only_for_now(tmp_path: Path) -> None:
@@ -453,7 +453,7 @@ def test_the_end_is_only_for_now(tmp_path: Path) -> None:
         program = bind_script(SourceText("case", script), (tmp_path,))
         stream = program.catalog.streams()[0]
         reader = StreamReader(program.read_request(stream), stream, program.catalog.finest_tick())
-        first = reader.read(reader.start(), ALL)
+        first = reader.read(Cursor(), ALL)
         assert first.at_end
         again = reader.read(first.cursor, ALL)
         assert again.at_end

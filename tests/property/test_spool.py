@@ -51,7 +51,7 @@ def spooled(folder: Path, judged: Accepting, chance: random.Random) -> None:
 
 def read_all(folder: Path, stream: Stream, rows: int, chance: random.Random) -> list[Slice]:
     reader, slices = SpooledReader(folder, stream), []
-    cursor = reader.start()
+    cursor = Cursor()
     while not slices or not slices[-1].at_end:
         slices.append(reader.read(cursor, rows))
         cursor = Cursor.from_json(slices[-1].cursor.to_json())

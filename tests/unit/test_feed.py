@@ -14,7 +14,7 @@ import pytest
 from thalweg.catalog import Stream
 from thalweg.errors import QueryError, SourceText
 from thalweg.intake.feed import Fed, Feed
-from thalweg.intake.slices import Slice
+from thalweg.intake.slices import Cursor, Slice
 from thalweg.intake.spooled import Handed, Spool, SpooledReader
 from thalweg.program import bind_script
 from thalweg.units import Unit
@@ -55,7 +55,7 @@ def feed_of(folder: Path, name: str) -> Feed:
 
 def read(folder: Path, name: str) -> Slice:
     reader = SpooledReader(folder, streams()[name])
-    return reader.read(reader.start(), 1000)
+    return reader.read(Cursor(), 1000)
 
 
 def shown(part: Slice) -> str:

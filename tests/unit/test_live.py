@@ -14,7 +14,7 @@ import pytest
 from thalweg.cql.script import read_script
 from thalweg.errors import QueryErrors, SourceText
 from thalweg.intake.live import LiveSource
-from thalweg.intake.reading import StreamReader
+from thalweg.intake.reading import Cursor, StreamReader
 from thalweg.job.plain import PlainJob
 from thalweg.job.script import work_of
 from thalweg.outlet.answers import pieces_of, records_of
@@ -177,7 +177,7 @@ def test_one_reader_goes_on_as_files_are_found(tmp_path: Path, kind: str) -> Non
     stream = program.catalog.streams()[0]
     request = replace(program.read_request(stream), found=tmp_path / "found")
     source, reader = LiveSource(request, stream), StreamReader(request, stream, stream.tick)
-    cursor, seen, time = reader.start(), [], 0
+    cursor, seen, time = Cursor(), [], 0
     rng = random.Random(kind)
     for number in range(12):
         times = list(range(time, time := time + rng.randrange(7)))

@@ -29,7 +29,7 @@ from thalweg.sources import Accepted, ReadRequest, Reject
 from thalweg.sources.base import not_null
 from thalweg.sources.parquet import arrow_row, cells_of, from_arrow
 from thalweg.types import BIGINT, DOUBLE, FLOAT, Field, to_arrow
-from thalweg.units import Unit
+from thalweg.units import FIRST_INSTANT, LAST_INSTANT, Unit
 from thalweg.vector.column import Index, Mask, Vector
 
 Row = Mapping[str, Any] | Sequence[Any]
@@ -59,7 +59,7 @@ class Feed:
 
     @property
     def handed(self) -> Handed:
-        return self._spool.handed()
+        return self._spool.handed
 
     def _before(self) -> Handed:
         """What rows that come now follow."""
@@ -98,7 +98,7 @@ class Feed:
     def advance(self, instant: Instant) -> None:
         """Promise that no row before an instant will come any more."""
         before = self._before()
-        largest = _ticks(instant, self._stream) + self._stream.slack
+        largest = min(_ticks(instant, self._stream) + self._stream.slack, LAST_INSTANT)
         if before.largest is None or largest > before.largest:
             nothing = as_delta([], self._stream.columns)
             self._spool.add(nothing, [], [], replace(before, largest=largest))
@@ -126,7 +126,7 @@ class Feed:
                 f'stream "{self._stream.name}" has no column for the event time',
                 hint=f'say when its rows are, as in engine.feed("{self._stream.name}", …, at=…)',
             )
-        instants = [at] * rows if isinstance(at, int | dt.datetime) else list(at)
+        instants = list(at) if isinstance(at, Iterable) else [at] * rows
         if len(instants) != rows:
             raise QueryError(f"{len(instants)} times for {rows} rows")
         return [_ticks(instant, self._stream) for instant in instants]
@@ -164,9 +164,9 @@ def _cells(row: Row, entry: Stream | Table, names: dict[str, int]) -> list[Any]:
         return list(row)
     cells: list[Any] = [None] * width
     for name, value in row.items():
-        if name.lower() not in names:
-            raise _no_column(name, entry)
-        cells[names[name.lower()]] = value
+        if str(name).lower() not in names:
+            raise _no_column(str(name), entry)
+        cells[names[str(name).lower()]] = value
     return cells
 
 
@@ -265,6 +265,8 @@ def _ticks(instant: Instant, stream: Stream) -> int:
         return micros * Unit.MICROSECOND.value // stream.tick.value
     if isinstance(instant, bool) or not isinstance(instant, int | np.integer):
         raise QueryError(f"{instant!r} is not an instant", hint="give an integer or a datetime")
+    if not FIRST_INSTANT <= instant <= LAST_INSTANT:
+        raise QueryError(f"{instant} is beyond the end of time", detail=f"That is {LAST_INSTANT}.")
     if stream.unit is None:
         raise QueryError(
             f'stream "{stream.name}" has timestamps, so an instant of it is a datetime'

@@ -19,8 +19,18 @@ def found_files(listing: Path) -> list[Path]:
     return [Path(json.loads(line)) for line in listing.read_text(encoding="utf-8").splitlines()]
 
 
+def has_more_files(request: ReadRequest, known: int) -> bool:
+    """Whether there are more files than those so many that were found first."""
+    assert request.found is not None, "a folder that is followed has a list"
+    seen = set(found_files(request.found)[:known])
+    return any(path not in seen for path in files_now(request))
+
+
 def find_more(request: ReadRequest) -> int:
-    """List the files that are new, those found together by name; how many are known then."""
+    """List the files that are new, those found together by name; how many are known then.
+
+    Only the job itself may, between two batches.
+    """
     listing = request.found
     assert listing is not None, "a folder that is followed has a list"
     known = found_files(listing)

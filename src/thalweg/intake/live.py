@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from thalweg.catalog import Stream
-from thalweg.intake.found import find_more
+from thalweg.intake.found import find_more, has_more_files
 from thalweg.intake.slices import Cursor
 from thalweg.sources import ReadRequest
 from thalweg.sources.generator import Generated
@@ -29,6 +29,12 @@ class LiveSource:
         else:
             limit = min(self._made.times.until(now), self._made.length)
         return replace(cursor, limit=max(limit, cursor.limit or 0))
+
+    def has_more(self, cursor: Cursor, now: int) -> bool:
+        """Whether more is there now than the limit says."""
+        if self._made is None:
+            return has_more_files(self._request, cursor.limit or 0)
+        return (self.look(cursor, now).limit or 0) > (cursor.limit or 0)
 
     def is_over(self, cursor: Cursor) -> bool:
         """Whether nothing will ever follow."""

@@ -74,9 +74,6 @@ class StreamReader:
         else:
             self._slices = _RowSlices(request, stream, finest)
 
-    def start(self) -> Cursor:
-        return Cursor()
-
     def read(self, cursor: Cursor, rows: int) -> Slice:
         """The next `rows` rows, accepted or not; fewer only at the end."""
         assert rows > 0, "a slice has rows"

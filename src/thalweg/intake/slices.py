@@ -68,8 +68,6 @@ class Slice:
 class Reader(Protocol):
     """Reads a stream's source, slice after slice, from any cursor on."""
 
-    def start(self) -> Cursor: ...
-
     def read(self, cursor: Cursor, rows: int) -> Slice: ...
 
     def slices(self, cursor: Cursor, rows: int) -> Iterator[Slice]:

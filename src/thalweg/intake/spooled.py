@@ -55,12 +55,16 @@ class _Block:
 
 
 class Spool:
-    """The writing side; there is one for a stream."""
+    """The writing side; there is one for a stream. `handed` is what this writer and those
+    before it have added."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self._next = max(_numbers(folder), default=-1) + 1
+        last = _block(folder / str(self._next - 1)) if self._next else None
+        self.handed = Handed() if last is None else last.after
+        self.is_closed = last is not None and last.is_last
 
     def add(
         self, rows: Delta, late: Sequence[Accepted], rejects: Sequence[Reject], after: Handed
@@ -71,25 +75,13 @@ class Spool:
     def close(self, columns: Schema) -> None:
         """Say that no more rows will come."""
         if not self.is_closed:
-            self._add(_Block(nothing(columns), [], [], self.handed(), is_last=True))
-
-    @property
-    def is_closed(self) -> bool:
-        last = self._last()
-        return last is not None and last.is_last
-
-    def handed(self) -> Handed:
-        """What this writer and those before it have added."""
-        last = self._last()
-        return Handed() if last is None else last.after
+            self._add(_Block(nothing(columns), [], [], self.handed, is_last=True))
 
     def _add(self, block: _Block) -> None:
         size = len(block.rows).to_bytes(_SIZE_BYTES)
         _write(self._folder / str(self._next), size + pickle.dumps(block, 5))
         self._next += 1
-
-    def _last(self) -> _Block | None:
-        return _block(self._folder / str(self._next - 1)) if self._next else None
+        self.handed, self.is_closed = block.after, block.is_last
 
 
 class SpooledSource:
@@ -104,6 +96,9 @@ class SpooledSource:
         while (self._folder / str(limit)).exists():
             limit += 1
         return replace(cursor, limit=limit)
+
+    def has_more(self, cursor: Cursor, now: int) -> bool:
+        return (self.look(cursor, now).limit or 0) > (cursor.limit or 0)
 
     def is_over(self, cursor: Cursor) -> bool:
         """Whether nothing will ever follow."""
@@ -132,9 +127,6 @@ class SpooledReader:
         self._folder = folder
         self._schema = stream.columns
         self._known: tuple[int, _Block] | None = None
-
-    def start(self) -> Cursor:
-        return Cursor()
 
     def read(self, cursor: Cursor, steps: int) -> Slice:
         number, offset, largest = cursor.file, cursor.offset, cursor.largest
@@ -180,23 +172,23 @@ class SpooledReader:
         return cursor
 
     def _size(self, number: int, limit: int | None) -> int | None:
-        if number == limit:
+        if not self._is_there(number, limit):
             return None
-        try:
-            with open(self._folder / str(number), "rb") as file:
-                return int.from_bytes(file.read(_SIZE_BYTES))
-        except FileNotFoundError:
-            return None
+        with open(self._folder / str(number), "rb") as file:
+            return int.from_bytes(file.read(_SIZE_BYTES))
 
     def _block(self, number: int, limit: int | None) -> _Block | None:
-        if number == limit:
+        if not self._is_there(number, limit):
             return None
         if self._known is None or self._known[0] != number:
-            path = self._folder / str(number)
-            if not path.exists():
-                return None
-            self._known = number, _block(path)
+            self._known = number, _block(self._folder / str(number))
         return self._known[1]
+
+    def _is_there(self, number: int, limit: int | None) -> bool:
+        """Whether a block has come and may be read; all below a limit have."""
+        if limit is None:
+            return (self._folder / str(number)).exists()
+        return number < limit
 
 
 def _numbers(folder: Path) -> list[int]:
