@@ -90,6 +90,8 @@ def from_python(value: Any, type_: Type) -> Any:
     if type_ == DATE and isinstance(value, dt.date) and not isinstance(value, dt.datetime):
         return (value - _EPOCH_DAY).days
     if type_ == TIMESTAMP and isinstance(value, dt.datetime):
+        if value != value:  # NaT is how pandas says NULL
+            return None
         moment = value if value.tzinfo else value.replace(tzinfo=dt.UTC)
         return (moment - _EPOCH) // _MICROSECOND
     if type_ in (DAYS, DAY_TIME) and isinstance(value, dt.timedelta):

@@ -72,7 +72,12 @@ def _column(result: Any, length: int, type_: Type) -> Vector:
     if not isinstance(result, pa.Array):
         if isinstance(result, str | bytes | pa.Scalar) or not hasattr(result, "__len__"):
             raise Failure(f"gave {type(result).__name__} {result!r} instead of a column")
-        result = pa.array(result)
+        if len(result) != length:
+            raise WrongLength(len(result), length)
+        array = _as_array(result)
+        if array is None:
+            return from_values([from_python(as_value(v), type_) for v in result], type_)
+        result = array
     if len(result) != length:
         raise WrongLength(len(result), length)
     shown = to_arrow(type_)
@@ -82,6 +87,17 @@ def _column(result: Any, length: int, type_: Type) -> Vector:
     if result.type == shown:
         return from_shown(result, type_)
     return from_values([from_python(value, type_) for value in result.to_pylist()], type_)
+
+
+def _as_array(column: Any) -> pa.Array | None:
+    """A column as one of Arrow, if no value can change by what is beside it."""
+    if getattr(column, "dtype", np.dtype(object)) == np.dtype(object):
+        kinds = {type(value) for value in column} - {type(None)}
+        if len(kinds) > 1 or not kinds <= {bool, int, float, str}:
+            return None
+    with suppress(pa.ArrowInvalid, OverflowError):
+        return pa.array(column)
+    return None
 
 
 def _casts(given: pa.DataType, type_: Type) -> bool:
