@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+import shutil
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -161,6 +165,100 @@ def test_a_subscriber_that_fails_ends_the_job(spark: SparkSession) -> None:
     engine.close("S")
     with pytest.raises(ValueError, match="no room"):
         engine.wait(SECONDS)
+
+
+def test_threads_and_subscribers_may_feed_and_stop(spark: SparkSession, tmp_path: Path) -> None:
+    """Nothing that was accepted is lost, and nobody waits for himself."""
+    engine = thalweg.Engine(spark)
+    engine.execute("""
+        CREATE STREAM S (n INT, t BIGINT) TIMESTAMP BY t SLACK 100000 SECONDS FROM memory();
+        CREATE STREAM Heard (n INT, t BIGINT) TIMESTAMP BY t FROM memory();
+        CREATE QUERY every AS SELECT ISTREAM(n) FROM S [NOW];
+        CREATE QUERY echoes AS SELECT ISTREAM(n) FROM Heard [NOW];
+    """)
+    refused: list[str] = []
+
+    def hear(answer: thalweg.Answer) -> None:
+        engine.feed("Heard", [(len(answer.changes()), 1)])
+        engine.close("Heard")
+        try:
+            engine.wait()
+        except thalweg.QueryError as error:
+            refused.append(str(error))
+        time.sleep(0.5)
+        engine.stop()
+
+    engine.subscribe("every", hear)
+    engine.start(tmp_path / "job")
+
+    def feed(first: int) -> None:
+        for n in range(first, first + 10):
+            engine.feed("S", [(n, n)])
+
+    threads = [threading.Thread(target=feed, args=(first,)) for first in (0, 10)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert engine.fed("S") == 20
+    engine.close("S")
+    engine.wait(SECONDS)
+    assert "cannot wait" in refused[0]
+    assert sorted(row["n"] for row in engine.answers("every").to_arrow().to_pylist()) == [
+        *range(20)
+    ]
+    # What was heard is on disk, and comes after the next start.
+    engine.start(tmp_path / "job")
+    engine.wait(SECONDS)
+    assert len(engine.answers("echoes").changes()) == 1
+
+
+def test_answers_are_there_when_the_engine_has_caught_up(spark: SparkSession) -> None:
+    engine = thalweg.Engine(spark)
+    engine.execute("""
+        CREATE STREAM S (n INT, t BIGINT) TIMESTAMP BY t FROM memory();
+        CREATE QUERY one AS SELECT ISTREAM(n) FROM S [NOW];
+        CREATE QUERY two AS SELECT ISTREAM(n + 1 AS m) FROM S [NOW];
+    """)
+    engine.subscribe("one", lambda answer: time.sleep(1))
+    with engine.start():
+        engine.feed("S", [(1, 1), (2, 2)])
+        engine.advance("S", 5)
+        engine.catch_up(SECONDS)
+        assert len(engine.answers("two").changes()) == 2
+
+
+def test_a_folder_may_have_another_job_later(spark: SparkSession, tmp_path: Path) -> None:
+    """Workers that live on know nothing of the one before."""
+    for number, rows in enumerate(([(1,), (2,)], [(3,), (4,), (5,)])):
+        engine = thalweg.Engine(spark)
+        engine.execute(f"""
+            CREATE STREAM S (n INT) FROM memory();
+            CREATE QUERY q AS SELECT ISTREAM(n * {number + 1} AS m) FROM S [NOW];
+        """)
+        engine.start(tmp_path / "job")
+        engine.feed("S", rows, at=1)
+        engine.close("S")
+        engine.wait(SECONDS)
+        got = sorted(row["m"] for row in engine.answers("q").to_arrow().to_pylist())
+        assert got == [n * (number + 1) for (n,) in rows]
+        shutil.rmtree(tmp_path / "job")
+
+
+def test_an_engine_that_did_not_start_can_be_started(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "s.parquet").write_bytes(b"PAR1 nothing of the kind PAR1")
+    engine = thalweg.Engine(spark, folder=tmp_path)
+    engine.execute("""
+        CREATE STREAM S (n INT, t BIGINT) TIMESTAMP BY t FROM parquet('s.parquet');
+        CREATE QUERY q AS SELECT ISTREAM(n) FROM S [NOW];
+    """)
+    with pytest.raises(thalweg.QueryError, match=r"s\.parquet"), engine:
+        engine.start()
+    table = pa.table({"n": pa.array([1], pa.int32()), "t": pa.array([1], pa.int64())})
+    pq.write_table(table, tmp_path / "s.parquet")
+    engine.start()
+    engine.wait(SECONDS)
+    assert len(engine.answers("q").changes()) == 1
 
 
 def test_a_batch_that_is_repeated_counts_once(

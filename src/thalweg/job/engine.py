@@ -6,6 +6,7 @@ when `feed` returns, and what was answered stays readable when the job is over.
 
 from __future__ import annotations
 
+import threading
 import time
 import warnings
 import weakref
@@ -114,6 +115,9 @@ class Engine:
         self._tables: dict[str, list[Accepted | Reject]] = {}
         self._subscribers: dict[str, list[Subscriber]] = defaultdict(list)
         self._run: _Run | None = None
+        self._feeding = threading.Lock()
+        # The thread in which subscribers are called at the moment.
+        self._telling: int | None = None
         self._opened = ExitStack()
         weakref.finalize(self, self._opened.close)
 
@@ -216,8 +220,12 @@ class Engine:
             run = _Run(program, work, job, targets, report, keep_answers, held, known)
             if keep_answers:
                 run.pieces.update(pieces_of(folder.root))
-            self._run = run
-            job.start()
+            before, self._run = self._run, run
+            try:
+                job.start()
+            except BaseException:
+                self._run = before
+                raise
             self._opened.push(opened.pop_all())
         return self
 
@@ -230,18 +238,25 @@ class Engine:
 
     def catch_up(self, timeout: float | None = None) -> None:
         """Return when everything that was fed up to now is answered, so far as the promises of
-        all streams allow; raises as `wait` does."""
+        all streams allow; raises as `wait` does.
+
+        As long as rows keep coming, from another thread or a live source, this waits on.
+        """
         run = self._started()
         self._poll(lambda: run.job.is_over or run.job.is_idle, timeout)
         if run.job.is_over:
             run.end()
 
     def stop(self) -> None:
-        """Stop after the batch that is on. A start with the same checkpoint goes on from there."""
+        """Stop after the batch that is on. A start with the same checkpoint goes on from there.
+
+        A subscriber asks for the stop, and does not wait for it.
+        """
         if self._run is None or self._run.is_over:
             return
         self._run.job.stop()
-        self.wait()
+        if self._telling != threading.get_ident():
+            self.wait()
 
     @property
     def report(self) -> RunReport:
@@ -252,6 +267,8 @@ class Engine:
         return run.report
 
     def _poll(self, is_done: Callable[[], bool], timeout: float | None) -> None:
+        if self._telling == threading.get_ident():
+            raise QueryError("a subscriber cannot wait for the engine, which waits for it")
         deadline = None if timeout is None else time.monotonic() + timeout
         while not is_done():
             if deadline is not None and time.monotonic() > deadline:
@@ -275,22 +292,26 @@ class Engine:
         entry = self._fed(name)
         if isinstance(entry, Table):
             return self._feed_table(entry, rows)
-        feed = self._feed(entry)
         table = _as_table(rows)
-        return feed.rows(rows, at) if table is None else feed.table(table, at)
+        with self._feeding:
+            feed = self._feed(entry)
+            return feed.rows(rows, at) if table is None else feed.table(table, at)
 
     def advance(self, stream: str, instant: Instant) -> None:
         """Promise that no row before an instant will come any more: an integer in the unit of
         the stream, or a datetime."""
-        self._feed(self._fed(stream)).advance(instant)
+        with self._feeding:
+            self._feed(self._fed(stream)).advance(instant)
 
     def close(self, stream: str) -> None:
         """Say that no more rows will come."""
-        self._feed(self._fed(stream)).close()
+        with self._feeding:
+            self._feed(self._fed(stream)).close()
 
     def fed(self, stream: str) -> int:
         """How many rows have been fed, accepted or not: where to go on after a restart."""
-        return self._feed(self._fed(stream)).handed.seen
+        with self._feeding:
+            return self._feed(self._fed(stream)).handed.seen
 
     def _fed(self, name: str) -> Stream | Table:
         catalog = self._program.catalog
@@ -361,7 +382,11 @@ class Engine:
             if run.keeps_answers and is_new:
                 run.pieces[name].append(pieces)
             for subscriber in self._subscribers[name]:
-                subscriber(Answer(queries[name], run.records(queries[name], [pieces])))
+                self._telling = threading.get_ident()
+                try:
+                    subscriber(Answer(queries[name], run.records(queries[name], [pieces])))
+                finally:
+                    self._telling = None
         shown = [query for query in queries.values() if is_shown(query, run.targets)]
         if shown and own:
             show(done, shown)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import time
+import uuid
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
@@ -83,10 +84,12 @@ class Job:
         let_run(self._work.root)
         self.entry = self._outlet.start()
         self._spark.dataSource.register(ThalwegSource)
-        root, partitions = str(self._work.root), self._spark.sparkContext.defaultParallelism
+        root, token = str(self._work.root), uuid.uuid4().hex
+        partitions = self._spark.sparkContext.defaultParallelism
         numbers = labels(self._work.root, self._work.shards, partitions)
         source = self._spark.readStream.format("thalweg").options(
             root=root,
+            start=token,
             labels=",".join(map(str, numbers)),
             cores=str(partitions),
         )
@@ -95,7 +98,7 @@ class Job:
             source.load()
             .groupBy("label")
             .applyInPandasWithState(
-                shard_function(root, numbers), OUTPUT, STATE, "append", "NoTimeout"
+                shard_function(root, token, numbers), OUTPUT, STATE, "append", "NoTimeout"
             )
             .writeStream.option("checkpointLocation", str(self._work.root / "checkpoint"))
             .queryName(f"thalweg {self._work.root.name}")
@@ -118,11 +121,8 @@ class Job:
     @property
     def is_idle(self) -> bool:
         """Whether everything that was there up to now is answered."""
-        return (
-            self.entry is not None
-            and self.entry.waits
-            and not has_news(self._work, self.entry, wall_clock())
-        )
+        entry = self.entry
+        return entry is not None and entry.waits and not has_news(self._work, entry, wall_clock())
 
     def abandon(self) -> None:
         """Stop at once; the next start repeats the batch that is on."""
@@ -181,7 +181,6 @@ class Job:
             stop_after_batch(self._work.root)
         if self.entry is not None:
             self.answered = answered_before(self._work, self.entry, entry)
-        self.entry = entry
         seconds, self._ended = now - self._ended, now
         spent: Counter[str] = Counter()
         for seconds_by in (*(t.seconds for t in takes), *(r.seconds for r in results)):
@@ -197,3 +196,5 @@ class Job:
                 dict(spent),
             )
         )
+        # Whoever waits for this entry finds everything done that belongs to it.
+        self.entry = entry
