@@ -1,0 +1,66 @@
+"""What a policy for the order of filters sees: tuples that were sampled, and dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from thalweg.vector.column import Index, Mask
+
+# Filters by their numbers, the first to be evaluated first.
+Order = tuple[int, ...]
+# The time that each filter takes for a tuple, in any unit.
+Times = Sequence[float]
+
+DEFAULT_WINDOW = 1000
+DEFAULT_GUARD = 0.9
+
+
+@dataclass(frozen=True)
+class Drops:
+    """Sampled tuples that were dropped, in the order in which they came.
+
+    `at` are the positions of the filters that dropped them, in the order of then.
+    `dropped_by` tells of some of them whether another filter would have dropped them,
+    too; to ask is what profiling costs.
+    """
+
+    at: Index
+    dropped_by: Callable[[int, Index], Mask]
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+
+class Policy(Protocol):
+    """Keeps an order. It may be another one after each observation."""
+
+    order: Order
+
+    def observe(self, drops: Drops, times: Times) -> None: ...
+
+
+def profile_of(order: Order, drops: Drops) -> Mask:
+    """By tuple and filter: whether that filter drops it, or would have. The filters before
+    the one that did let it pass."""
+    bits = np.zeros((len(drops), len(order)), np.bool_)
+    for position, number in enumerate(order):
+        bits[drops.at == position, number] = True
+        behind = np.flatnonzero(drops.at < position)
+        if len(behind):
+            bits[behind, number] = drops.dropped_by(number, behind)
+    return bits
+
+
+class ProfileWindow:
+    """The last so many profiles."""
+
+    def __init__(self, filters: int, size: int) -> None:
+        self._size = size
+        self.bits = np.zeros((0, filters), np.bool_)
+
+    def add(self, bits: Mask) -> None:
+        self.bits = np.concatenate([self.bits, bits])[-self._size :]

@@ -1,0 +1,91 @@
+"""Filters as tables of outcomes: what an order costs, and what a policy makes of it.
+
+No filter is evaluated here; evaluations are counted. That is how algorithms are compared
+with what is known of them, apart from the machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from math import ceil, sqrt
+
+import numpy as np
+import numpy.typing as npt
+
+from thalweg.adapt.drops import Drops, Order, Policy, Times
+from thalweg.vector.column import Index, Mask
+
+Random = np.random.Generator
+
+
+def correlated(random: Random, rows: int, selectivities: Sequence[float], factor: int) -> Mask:
+    """By tuple and filter whether it passes. Filters are in ⌈n / factor⌉ groups, and those of
+    a group agree on four fifths of the tuples."""
+    count = len(selectivities)
+    groups = np.arange(count) % ceil(count / factor)
+    base = random.random((rows, int(groups.max()) + 1))
+    passes = np.empty((rows, count), np.bool_)
+    for number, s in enumerate(selectivities):
+        alike = s**2 + (1 - s) ** 2
+        copies = random.random(rows) < sqrt(max(0.0, (0.8 - alike) / (1 - alike)))
+        drawn = np.where(copies, base[:, groups[number]], random.random(rows))
+        passes[:, number] = drawn < s
+    return passes
+
+
+def dropped_at(passes: Mask, order: Order) -> Index:
+    """By tuple the position of the filter that drops it; the number of filters if none does."""
+    drops = ~passes[:, list(order)]
+    return np.where(drops.any(axis=1), drops.argmax(axis=1), len(order))
+
+
+def cost(passes: Mask, order: Order, times: Times) -> float:
+    """The time that all tuples take together."""
+    reached = np.minimum(dropped_at(passes, order), len(order) - 1)
+    spent = np.cumsum([times[number] for number in order])
+    return float(spent[reached].sum())
+
+
+def best_order(passes: Mask, times: Times) -> Order:
+    return min(permutations(range(passes.shape[1])), key=lambda order: cost(passes, order, times))
+
+
+@dataclass(frozen=True)
+class Course:
+    """By stretch of tuples: the time they took, and the order behind them. `extra` counts the
+    evaluations that profiling has added, `sampled` the profiles."""
+
+    costs: npt.NDArray[np.float64]
+    orders: list[Order]
+    extra: int
+    sampled: int
+
+    @property
+    def changes(self) -> int:
+        return sum(a != b for a, b in zip(self.orders, self.orders[1:], strict=False))
+
+
+def run(
+    policy: Policy, passes: Mask, times: Times, random: Random, p: float, stretch: int = 100
+) -> Course:
+    """Tuples in stretches; after each, the policy sees the drops of it that were sampled."""
+    costs, orders = [], []
+    extra = sampled = 0
+    for first in range(0, len(passes), stretch):
+        some = passes[first : first + stretch]
+        costs.append(cost(some, policy.order, times))
+        at = dropped_at(some, policy.order)
+        chosen = np.flatnonzero((random.random(len(some)) < p) & (at < passes.shape[1]))
+        sampled += len(chosen)
+
+        def dropped_by(number: int, which: Index, rows: Mask = some[chosen]) -> Mask:
+            nonlocal extra
+            extra += len(which)
+            return ~rows[which, number]
+
+        if len(chosen):
+            policy.observe(Drops(at[chosen], dropped_by), times)
+        orders.append(policy.order)
+    return Course(np.array(costs), orders, extra, sampled)
