@@ -65,7 +65,8 @@ def _rows(options: Options, folder: Path, findings: Findings) -> None:
     rows = options.rows_or(ROWS, QUICK_ROWS)
     per_batch = QUICK_ROWS_PER_BATCH if options.quick else ROWS_PER_BATCH
     options.notice(f"making {rows:,} rows")
-    few = sizes(options.cache, WARM_UP_ROWS, WARM_UP_ROWS // 2)
+    # Java compiles for some thirty batches, which would look like rows that become cheaper.
+    few = sizes(options.cache, 30 * per_batch, per_batch)
     whole = sizes(options.cache, rows, per_batch)
     options.notice("computing what the answers must be")
     warm_up, feed = (_sums_feed(d, folder) for d in (few, whole))
