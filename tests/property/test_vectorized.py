@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from both_forms import FUNCTIONS, MergingRange, Range, RangeOfColumns
 from test_compiled import Uncompiled
@@ -18,6 +21,9 @@ from thalweg.program import Program, bind_script
 from thalweg.testing.compare import differences
 from thalweg.testing.engines import batched, reference
 from thalweg.testing.feeds import FeedRow, Feeds
+from thalweg.types import BIGINT, BINARY, DATE, DOUBLE, STRING, Type, array
+from thalweg.vector.column import from_values
+from thalweg.vector.python_columns import call_on_columns
 
 CELLS = (
     (1.5, -1.0, 4.0, float("nan")),
@@ -128,3 +134,31 @@ def test_a_column_is_needed() -> None:
     script = "CREATE FUNCTION f() RETURNS BIGINT AS 'test_vectorized:beginning'"
     with pytest.raises(QueryErrors, match="no parameters"):
         bind_script(SourceText("script", script), (Path(__file__).parent,))
+
+
+@pytest.mark.parametrize(
+    ("type_", "values"),
+    [
+        (DOUBLE, [1.5, True]),
+        (BIGINT, [1, True, 2.0]),
+        (BIGINT, [2**63, 1]),
+        (DATE, [dt.date(2026, 1, 1), dt.datetime(2026, 1, 1, 5)]),
+        (BINARY, ["a", b"b"]),
+        (STRING, ["\ud800", "a"]),
+        (array(BIGINT), [[1], [True]]),
+        (DOUBLE, [np.float32(0.1), 0.1]),
+    ],
+)
+def test_a_value_does_not_depend_on_those_beside_it(type_: Type, values: list[Any]) -> None:
+    def given(numbers: pa.Array) -> list[Any]:
+        return [values[number] for number in numbers.to_pylist()]
+
+    def ignore(error: BaseException, row: list[Any]) -> None:
+        """It is NULL then."""
+
+    def called(numbers: list[int]) -> list[Any]:
+        column = from_values(numbers, BIGINT)
+        return call_on_columns(given, (column,), len(numbers), type_, ignore).values()
+
+    together = called([*range(len(values))])
+    assert together == [value for number in range(len(values)) for value in called([number])]

@@ -19,6 +19,7 @@ from thalweg.job.plain import PlainJob
 from thalweg.job.script import work_of
 from thalweg.outlet.answers import pieces_of, records_of
 from thalweg.outlet.aside import read_aside
+from thalweg.outlet.begin import has_news
 from thalweg.outputs import targets_of
 from thalweg.program import Program, bind_script, load_python
 from thalweg.reference import Reference
@@ -196,6 +197,33 @@ def test_one_reader_goes_on_as_files_are_found(tmp_path: Path, kind: str) -> Non
         seen += part.rows.start.tolist()
         cursor = part.cursor
     assert seen == list(range(time))
+
+
+def test_asking_for_news_writes_nothing(tmp_path: Path) -> None:
+    """A program asks while the job, in another process, lists what it finds."""
+    scene = Scene(tmp_path, script())
+    scene.put("busy", "1.csv", (1, 1000))
+    scene.turn(5.0)
+    lists = {path: path.read_text() for path in scene.job.work.root.rglob("found/*")}
+    assert lists
+    assert not has_news(scene.job.work, scene.job.entry, 0)
+    scene.put("busy", "2.csv", (2, 1001))
+    assert has_news(scene.job.work, scene.job.entry, 0)
+    assert {path: path.read_text() for path in scene.job.work.root.rglob("found/*")} == lists
+
+
+@pytest.mark.parametrize("window", ["[RANGE 3 SECONDS]", "[ROWS 3]"])
+def test_a_job_is_still_though_a_query_could_speak_at_any_instant(
+    tmp_path: Path, window: str
+) -> None:
+    text = STREAMS.format(skew="", follow=", follow = true")
+    scene = Scene(tmp_path, f"{text}CREATE QUERY q AS SELECT RSTREAM(k) FROM Busy {window};")
+    scene.put("busy", "1.csv", (1, 1000))
+    scene.turn(5.0)
+    before = scene.job.entry.batch
+    for _ in range(5):
+        scene.turn(1.0)
+    assert scene.job.entry.batch == before
 
 
 def test_a_row_below_what_the_clock_promised_is_late(tmp_path: Path) -> None:
