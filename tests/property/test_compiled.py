@@ -16,7 +16,7 @@ from thalweg.evaluate import Compiler, Failures
 from thalweg.plan.expressions import Expression
 from thalweg.values import shown_key
 from thalweg.vector.column import Columns, rows_of
-from thalweg.vector.compiled.loops import chain_loop, value_loop
+from thalweg.vector.compiled.loops import selection_loops, value_loop
 from thalweg.vector.compiled.store import Code, CodeStore, Run
 from thalweg.vector.evaluate import VectorCompiler
 
@@ -75,7 +75,8 @@ def check_chain(seed: int, *stores: CodeStore | None) -> None:
     """One predicate after the other, those over numbers first, each on what is left."""
     predicates = [random_expression(seed * 10 + i, truth=True)[1] for i in range(2 + seed % 5)]
     columns = random_columns(seed, ROWS)
-    _, numeric = chain_loop(predicates)
+    loops = selection_loops(predicates)
+    numeric = [p for p, loop in zip(predicates, loops, strict=True) if loop is not None]
     left = list(enumerate(rows_of(columns, ROWS)))
     failed = Failures()
     for predicate in [*numeric, *(p for p in predicates if p not in numeric)]:

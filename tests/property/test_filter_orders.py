@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from thalweg.adapt.drops import Drops, Order, Policy
+from thalweg.adapt.drops import Drops, Index, Mask, Order, Policy
 from thalweg.adapt.greedy import (
     AGreedy,
     Independent,
@@ -18,7 +18,6 @@ from thalweg.adapt.greedy import (
 )
 from thalweg.adapt.sweep import LocalSwaps, Sweep
 from thalweg.bench.simulated_filters import best_order, correlated, cost, dropped_at, run
-from thalweg.vector.column import Index, Mask
 
 UNIT = (1.0,) * 20
 

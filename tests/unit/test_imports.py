@@ -58,7 +58,8 @@ ALLOWED = {
     | {"sources", "vector"},
     "group_value": {"evaluate", "functions", "plan", "python_values", "vector", "vectorized"},
     "reference": {"answers", "bags", "evaluate", "functions", "group_value", "intake", "plan"},
-    "vector": {"evaluate", "functions", "kernels", "plan", "python_values", "vectorized"},
+    "adapt": set(),
+    "vector": {"adapt", "evaluate", "functions", "kernels", "plan", "python_values", "vectorized"},
     "kernels": set(),
     "operators": {"answers", "bags", "evaluate", "functions", "kernels", "plan", "reference"}
     | {"vector"},
@@ -150,7 +151,7 @@ ALLOWED = {
     | {"shard", "sinks", "sources", "vector", "work"},
     "interrupts": set(),
     "progress": {"catalog", "job", "program", "sinks"},
-    "bench": {"cql", "job", "kernels", "program"},
+    "bench": {"adapt", "cql", "job", "kernels", "program"},
     "cli": {
         "bench",
         "catalog",

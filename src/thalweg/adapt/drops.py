@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
-from thalweg.vector.column import Index, Mask
+Index = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 
 # Filters by their numbers, the first to be evaluated first.
 Order = tuple[int, ...]
-# The time that each filter takes for a tuple, in any unit.
-Times = Sequence[float]
-
 DEFAULT_WINDOW = 1000
 DEFAULT_GUARD = 0.9
+
+
+class Times(Protocol):
+    """The time that each filter takes for a tuple, in any unit."""
+
+    def __getitem__(self, number: int, /) -> float: ...
 
 
 @dataclass(frozen=True)

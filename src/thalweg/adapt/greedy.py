@@ -15,12 +15,12 @@ from thalweg.adapt.drops import (
     DEFAULT_GUARD,
     DEFAULT_WINDOW,
     Drops,
+    Mask,
     Order,
     ProfileWindow,
     Times,
     profile_of,
 )
-from thalweg.vector.column import Mask
 
 View = npt.NDArray[np.int64]
 
@@ -28,10 +28,10 @@ View = npt.NDArray[np.int64]
 def matrix_view(bits: Mask, order: Order) -> View:
     """V, counted over profiles. Every profile has a filter that drops it."""
     ordered = bits[:, list(order)]
-    first = ordered.argmax(axis=1)
-    by_first = np.zeros((len(order), len(order)), np.int64)
-    np.add.at(by_first, first, ordered)
-    view: View = by_first[::-1].cumsum(axis=0)[::-1]
+    # By position of the first filter that drops: as a product of matrices, which is fast.
+    is_first = ordered.argmax(axis=1)[:, None] == np.arange(len(order))
+    by_first = is_first.T.astype(np.float64) @ ordered.astype(np.float64)
+    view: View = by_first[::-1].cumsum(axis=0)[::-1].astype(np.int64)
     return view
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from thalweg.adapt.drops import DEFAULT_GUARD, DEFAULT_WINDOW, Drops, Order, Times
-from thalweg.vector.column import Index
+from thalweg.adapt.drops import DEFAULT_GUARD, DEFAULT_WINDOW, Drops, Index, Order, Times
 
 DEFAULT_STAGE = 500
 # So many tuples must speak for or against a swap.

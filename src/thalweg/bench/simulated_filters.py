@@ -14,8 +14,7 @@ from math import ceil, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from thalweg.adapt.drops import Drops, Order, Policy, Times
-from thalweg.vector.column import Index, Mask
+from thalweg.adapt.drops import Drops, Index, Mask, Order, Policy, Times
 
 Random = np.random.Generator
 
@@ -83,7 +82,8 @@ def run(
         def dropped_by(number: int, which: Index, rows: Mask = some[chosen]) -> Mask:
             nonlocal extra
             extra += len(which)
-            return ~rows[which, number]
+            dropped: Mask = ~rows[which, number]
+            return dropped
 
         if len(chosen):
             policy.observe(Drops(at[chosen], dropped_by), times)

@@ -1,24 +1,77 @@
 """Which rows pass a chain of predicates.
 
-Predicates are total, so every order keeps the same rows, and one that drops a
-row spares it the others. Those over numbers come first, as one piece of code;
-the others follow in their order, each on the rows that are left.
+Predicates are total, so every order keeps the same rows, and one that drops a row spares
+it the others. Rows are taken in stretches that fit the processor's cache; between two of
+them the order may change, and now and then some rows are shown to more predicates than
+they had to meet, for whoever decides on it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from time import perf_counter_ns
 
 import numpy as np
 
+from thalweg.adapt.filter_order import FilterOrder
+from thalweg.evaluate import Failures
 from thalweg.plan.expressions import Expression, columns_used
-from thalweg.vector.column import Columns, Index, Mask, rows_at
-from thalweg.vector.compiled.loops import chain_loop
-from thalweg.vector.compiled.running import passing_rows
+from thalweg.vector.column import Columns, Index, rows_at
+from thalweg.vector.compiled.loops import Loop, selection_loops
+from thalweg.vector.compiled.running import selection
 from thalweg.vector.compiled.store import CodeStore
 from thalweg.vector.interpret import Interpreter
 
-Test = tuple[Callable[[Columns, int], Mask], frozenset[int]]
+STRETCH_ROWS = 32_768
+
+# The rows that pass a predicate, of those given; both in order. The latter are written over.
+Passing = Callable[[Index], Index]
+
+
+class Test:
+    """A predicate, as code where there is some."""
+
+    def __init__(
+        self,
+        predicate: Expression,
+        loop: Loop | None,
+        interpreter: Interpreter,
+        store: CodeStore | None,
+    ) -> None:
+        self._loop = loop
+        self._store = store
+        self._is_true = interpreter.is_true(predicate)
+        self._used = columns_used(predicate)
+
+    def on(self, columns: Columns, length: int) -> Passing:
+        """The predicate on some columns."""
+        found = None
+        if self._loop is not None and self._store is not None:
+            found = selection(self._loop, self._store, columns, length)
+        if found is None:
+            return lambda rows: self._interpreted(columns, length, rows)
+        select = found
+
+        def passing(rows: Index) -> Index:
+            passed, unsure = select(rows)
+            if not len(unsure):
+                return passed
+            decided = self._interpreted(columns, length, unsure)
+            return np.sort(np.concatenate([passed, decided]))
+
+        return passing
+
+    def _interpreted(self, columns: Columns, length: int, rows: Index) -> Index:
+        if not len(rows):
+            return rows
+        if len(rows) == length:
+            some = columns
+        elif rows[-1] - rows[0] + 1 == len(rows):
+            part = slice(int(rows[0]), int(rows[-1]) + 1)
+            some = tuple(c.part(part) if i in self._used else c for i, c in enumerate(columns))
+        else:
+            some = rows_at(columns, rows, self._used)
+        return rows[self._is_true(some, len(rows))]
 
 
 class Chain:
@@ -28,38 +81,44 @@ class Chain:
         plain: Interpreter,
         partly: Interpreter,
         store: CodeStore | None,
+        failures: Failures,
     ) -> None:
-        self._store = store
-        self.loop, numeric = chain_loop(predicates)
-        self._numeric = [_test(predicate, plain) for predicate in numeric]
-        self._others = [_test(p, partly) for p in predicates if p not in numeric]
+        self._failures = failures
+        loops = selection_loops(predicates)
+        self.loops = [loop for loop in loops if loop is not None]
+        self._tests = [
+            Test(predicate, loop, partly if loop is None else plain, store)
+            for predicate, loop in zip(predicates, loops, strict=True)
+        ]
+        # Those over numbers first: to begin with, they are the cheap ones.
+        first = sorted(range(len(loops)), key=lambda number: loops[number] is None)
+        self.order = FilterOrder(tuple(first))
 
     def __call__(self, columns: Columns, length: int) -> Index:
         """The rows that pass, in order."""
-        rows = self._of_numbers(columns, length)
-        return _passing(self._others, columns, length, rows)
+        tests: dict[int, Passing] = {}
 
-    def _of_numbers(self, columns: Columns, length: int) -> Index:
-        found = None
-        if self.loop is not None and self._store is not None:
-            found = passing_rows(self.loop, self._store, columns, length)
-        if found is None:
-            return _passing(self._numeric, columns, length, np.arange(length))
-        rows, unsure = found
-        if not len(unsure):
-            return rows
-        decided = _passing(self._numeric, columns, length, unsure)
-        return np.sort(np.concatenate([rows, decided]))
+        def passing(number: int, rows: Index) -> Index:
+            if number not in tests:
+                tests[number] = self._tests[number].on(columns, length)
+            return tests[number](rows)
 
+        found = [
+            self._stretch(np.arange(first, min(first + STRETCH_ROWS, length)), passing)
+            for first in range(0, length, STRETCH_ROWS)
+        ]
+        return found[0] if len(found) == 1 else np.concatenate([*found, np.arange(0)])
 
-def _test(predicate: Expression, interpreter: Interpreter) -> Test:
-    return interpreter.is_true(predicate), columns_used(predicate)
-
-
-def _passing(tests: list[Test], columns: Columns, length: int, rows: Index) -> Index:
-    for is_true, used in tests:
-        if not len(rows):
-            break
-        some = columns if len(rows) == length else rows_at(columns, rows, used)
-        rows = rows[is_true(some, len(rows))]
-    return rows
+    def _stretch(self, rows: Index, passing: Callable[[int, Index], Index]) -> Index:
+        order, first, passed = self.order.next(), int(rows[0]), rows
+        counts = [len(rows)]
+        began = perf_counter_ns()
+        for number in order:
+            if len(passed):
+                passed = passing(number, passed)
+            counts.append(len(passed))
+        self.order.ran(order, counts, perf_counter_ns() - began)
+        if self.order.wants_profile:
+            with self._failures.ignored():
+                self.order.profile(np.arange(first, first + counts[0]), passing)
+        return passed

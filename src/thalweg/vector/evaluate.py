@@ -33,6 +33,7 @@ class VectorCompiler:
         self._plain = Interpreter(scalar, failures)
         self._partly = Interpreter(scalar, failures, self)
         self._store = store
+        self._failures = failures
         self._loops: list[Loop] = []
         # Keyed by identity, as in `thalweg.evaluate`.
         self._known: dict[int, tuple[Expression, Vectorized]] = {}
@@ -45,9 +46,8 @@ class VectorCompiler:
 
     def chain(self, predicates: Sequence[Expression]) -> Chain:
         """The rows on which all predicates are true."""
-        chain = Chain(predicates, self._plain, self._partly, self._store)
-        if chain.loop is not None:
-            self._loops.append(chain.loop)
+        chain = Chain(predicates, self._plain, self._partly, self._store, self._failures)
+        self._loops += chain.loops
         return chain
 
     def is_true(self, predicate: Expression) -> Callable[[Columns, int], Mask]:

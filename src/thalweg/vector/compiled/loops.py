@@ -1,9 +1,8 @@
 """The loops around the text of expressions: which rows pass, and what each row is worth.
 
-A chain of predicates works through blocks of rows that fit the processor's
-nearest cache. Each predicate looks at the rows that passed the ones before it
-and writes down those that pass it too, without a branch that could be foretold
-wrongly; so the cost of a predicate is that of the rows that reach it.
+A predicate looks at the rows that passed the ones before it and writes down those that
+pass it too, without a branch that could be foretold wrongly; so its cost is that of
+the rows that reach it. Each has a loop of its own: in which order they run is data.
 """
 
 from __future__ import annotations
@@ -21,8 +20,6 @@ from thalweg.vector.compiled.formula import Formula, NotWritten, kind_of
 from thalweg.vector.compiled.store import Code
 from thalweg.vector.compiled.translate import translate
 
-_BLOCK_ROWS = 2048
-
 
 @dataclass(frozen=True)
 class Loop:
@@ -34,49 +31,35 @@ class Loop:
     doubles: npt.NDArray[np.float64]
 
 
-def chain_loop(predicates: Sequence[Expression]) -> tuple[Loop | None, list[Expression]]:
-    """The loop that finds the rows on which predicates are true, and those that it tests.
+def selection_loops(predicates: Sequence[Expression]) -> list[Loop | None]:
+    """For each predicate the loop that finds rows on which it is true, if it has a text and
+    they are worth it together.
 
-    Its results are the numbers of rows that passed and of those that are not sure;
-    the array `rows` has the former at its beginning, and the latter from its end.
+    A loop is given rows, and leaves those that pass at the beginning of the same array; those
+    that are not sure are in `open`. Its results are the numbers of both.
     """
-    written = [p for p in predicates if p.type == BOOLEAN and _is_written(p)]
-    if not _is_worth(written):
-        return None, written
+    written = [p.type == BOOLEAN and _is_written(p) for p in predicates]
+    if not _is_worth([p for p, is_written in zip(predicates, written, strict=True) if is_written]):
+        return [None] * len(predicates)
+    return [_selection(p) if w else None for p, w in zip(predicates, written, strict=True)]
+
+
+def _selection(predicate: Expression) -> Loop:
     formula = Formula()
-    loops: list[str] = []
-    for predicate in written:
-        formula.begin()
-        loops += _selection(formula, formula.truth(translate(predicate, formula)))
-    body = [
-        "passed = 0",
-        "unsure = 0",
-        f"some = np.empty({_BLOCK_ROWS}, np.int64)",
-        f"for first in range(0, len(rows), {_BLOCK_ROWS}):",
-        f"    count = min({_BLOCK_ROWS}, len(rows) - first)",
-        "    for j in range(count):",
-        "        some[j] = first + j",
-        *(f"    {line}" for line in loops),
-        "    for j in range(count):",
-        "        rows[passed + j] = some[j]",
-        "    passed += count",
-        "return passed, unsure",
-    ]
-    return _loop(formula, {"rows": "int64"}, body), written
-
-
-def _selection(formula: Formula, truth: str) -> list[str]:
-    lines = [*_row_lines(formula), "some[kept] = i", f"kept += {truth}"]
+    truth = formula.truth(translate(predicate, formula))
+    lines = [*_row_lines(formula), "rows[kept] = i", f"kept += {truth}"]
     if formula.is_fallible:
-        leave = ["if not sure:", "    unsure += 1", "    rows[len(rows) - unsure] = i"]
-        lines = [*_row_lines(formula), *leave, "some[kept] = i", f"kept += {truth} & sure"]
-    return [
+        leave = ["if not sure:", "    open[unsure] = i", "    unsure += 1"]
+        lines = [*_row_lines(formula), *leave, "rows[kept] = i", f"kept += {truth} & sure"]
+    body = [
         "kept = 0",
-        "for j in range(count):",
-        "    i = some[j]",
+        "unsure = 0",
+        "for j in range(len(rows)):",
+        "    i = rows[j]",
         *(f"    {line}" for line in lines),
-        "count = kept",
+        "return kept, unsure",
     ]
+    return _loop(formula, {"rows": "int64", "open": "int64"}, body)
 
 
 def value_loop(expression: Expression) -> Loop | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -11,20 +13,28 @@ from thalweg.vector.column import FIXED, Columns, Index, Mask, Vector, storage_t
 from thalweg.vector.compiled.loops import Loop
 from thalweg.vector.compiled.store import CodeStore
 
+Selection = Callable[[Index], tuple[Index, Index]]
+
 _EVERY_VALUE: Mask = np.empty(0, np.bool_)
 
 
-def passing_rows(
-    loop: Loop, store: CodeStore, columns: Columns, length: int
-) -> tuple[Index, Index] | None:
-    """The rows that pass and those that the code leaves open, both in order; None if there is
-    no code yet."""
+def selection(loop: Loop, store: CodeStore, columns: Columns, length: int) -> Selection | None:
+    """A function that finds which of some rows pass, and which the code leaves open, both in
+    order; None if there is no code yet. It writes over the rows that it is given."""
     run = store.find(loop.code, length)
     if run is None:
         return None
-    rows = np.empty(length, np.int64)
-    passed, unsure = run(rows, loop.integers, loop.doubles, *_arrays(loop, columns))
-    return rows[:passed], np.sort(rows[length - unsure :])
+    given = loop.integers, loop.doubles, *_arrays(loop, columns)
+    unsure = np.empty(0, np.int64)
+
+    def select(rows: Index) -> tuple[Index, Index]:
+        nonlocal unsure
+        if len(unsure) < len(rows):
+            unsure = np.empty(len(rows), np.int64)
+        passed, opened = run(rows, unsure, *given)
+        return rows[:passed], unsure[:opened]
+
+    return select
 
 
 def values_of(

@@ -1,0 +1,141 @@
+"""Chains of filters whose order changes while they run: the same rows, sooner."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from thalweg.adapt import filter_order
+from thalweg.adapt.drops import Drops, Index, Mask, Order, Times
+from thalweg.adapt.filter_order import FilterOrder
+from thalweg.testing.compare import differences
+from thalweg.testing.engines import batched, reference
+from thalweg.testing.strategies import random_case
+from thalweg.vector import chain
+
+STRETCH = 10_000
+
+
+class Machine:
+    """Filters whose outcomes are known, on a clock that only they move."""
+
+    def __init__(self, passes: Mask, nanos: list[float], call: int = 1000) -> None:
+        self.passes, self.nanos, self._call = passes, nanos, call
+        self.now = 0
+
+    def clock(self) -> int:
+        return self.now
+
+    def passing(self, number: int, rows: Index) -> Index:
+        self.now += self._call + int(self.nanos[number] * len(rows))
+        passed: Index = rows[self.passes[rows, number]]
+        return passed
+
+    def run(self, order: FilterOrder, first: int, end: int) -> list[Order]:
+        """Rows in stretches, as a chain takes them; the orders they were taken in."""
+        orders = []
+        for begin in range(first, end, STRETCH):
+            rows = np.arange(begin, begin + STRETCH)
+            numbers, left, counts, began = order.next(), rows, [STRETCH], self.now
+            for number in numbers:
+                left = self.passing(number, left)
+                counts.append(len(left))
+            order.ran(numbers, counts, self.now - began)
+            if order.wants_profile:
+                order.profile(rows, self.passing)
+            orders.append(numbers)
+        return orders
+
+
+def drawn(rows: int, *selectivities: float) -> Mask:
+    return np.random.default_rng(0).random((rows, len(selectivities))) < selectivities
+
+
+def test_the_best_order_is_found_and_profiling_stays_cheap() -> None:
+    # spec: streamon 9.17
+    rows = 4_000_000
+    machine = Machine(drawn(rows, 0.9, 0.5, 0.1, 0.5), [2.0, 2.0, 2.0, 40.0])
+    order = FilterOrder((0, 1, 3, 2), clock=machine.clock)
+    machine.run(order, 0, rows)
+    assert order.order == (2, 1, 0, 3)
+    (decision,) = order.decisions
+    assert decision.is_kept
+    assert decision.measured == pytest.approx(decision.expected, rel=0.15)
+    assert order.profiled.nanos <= 0.011 * order.total.nanos
+
+
+def test_a_change_is_seen_at_once() -> None:
+    # spec: streamon 9.20
+    half = 2_000_000
+    passes = np.concatenate([drawn(half, 0.1, 0.5, 0.9), drawn(half, 0.9, 0.5, 0.1)])
+    machine = Machine(passes, [50.0] * 3)
+    order = FilterOrder((0, 1, 2), clock=machine.clock)
+    machine.run(order, 0, half)
+    assert order.order == (0, 1, 2)
+    orders = machine.run(order, half, 2 * half)
+    assert order.order == (2, 1, 0)
+    assert orders.index((2, 1, 0)) < 10
+
+
+def test_what_is_stable_is_left_alone() -> None:
+    machine = Machine(drawn(3_000_000, 0.5, 0.5, 0.5), [10.0] * 3)
+    order = FilterOrder((0, 1, 2), clock=machine.clock)
+    machine.run(order, 0, 3_000_000)
+    assert not order.decisions
+
+
+class Mistaken:
+    """Wants the worst order."""
+
+    def __init__(self, order: Order) -> None:
+        self.order = order
+
+    def observe(self, drops: Drops, times: Times) -> None:
+        self.order = (1, 0)
+
+
+def test_a_decision_that_does_not_pay_is_taken_back() -> None:
+    machine = Machine(drawn(3_000_000, 0.1, 0.9), [20.0, 20.0])
+    order = FilterOrder((0, 1), Mistaken, machine.clock)
+    orders = machine.run(order, 0, 3_000_000)
+    assert order.order == (0, 1)
+    assert order.decisions
+    assert not any(decision.is_kept for decision in order.decisions)
+    # Each time it takes longer until the next one: the worse order gets a small part.
+    assert orders.count((1, 0)) < 0.1 * len(orders)
+
+
+def test_a_fixed_order_stays() -> None:
+    machine = Machine(drawn(500_000, 0.9, 0.1), [5.0, 5.0])
+    order = FilterOrder((0, 1), None, machine.clock)
+    machine.run(order, 0, 500_000)
+    assert order.order == (0, 1)
+    assert order.profiled.nanos == 0
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_answers_do_not_depend_on_the_order_of_filters(
+    part: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another order after every two rows, and profiles all the time."""
+    # spec: streamon 9.14
+    chance = random.Random(part)
+
+    def any_order(self: FilterOrder) -> Order:
+        return tuple(chance.sample(self.order, len(self.order)))
+
+    monkeypatch.setattr(chain, "STRETCH_ROWS", 2)
+    monkeypatch.setattr(filter_order, "LEAST_ROWS", 0)
+    monkeypatch.setattr(filter_order, "PROFILE_SHARE", 1e9)
+    monkeypatch.setattr(FilterOrder, "next", any_order)
+    for seed in range(part, 240, 4):
+        case = random_case(seed)
+        program, feeds = case.program(), case.feeds()
+        expected = reference(program, feeds)
+        ran = batched(chance.choice((3, 1000)), chance.choice((1, 3)))(program, feeds)
+        for query in program.catalog.queries():
+            name, schema = query.name, query.plan.schema
+            wrong = differences(expected.answers[name], ran.answers[name], schema)
+            assert not wrong, f"seed {seed}, {name}: {wrong}"
