@@ -104,6 +104,7 @@ class FilterOrder:
         self.decisions: list[Decision] = []
         self.total = Spent()
         self.profiled = Spent()
+        self._last_profile = 0
         self._policy = None if make is None or len(order) < 2 else make(order)
         self._clock = clock
         self._trial: _Trial | None = None
@@ -149,7 +150,9 @@ class FilterOrder:
         if self._policy is None or self._trial is not None or self.total.rows < LEAST_ROWS:
             return False
         share = EVENT_SHARE if self._has_changed() else PROFILE_SHARE
-        return self.profiled.nanos * self._patience <= share * self.total.nanos
+        # Another one like the last must still be within its share.
+        needed = (self.profiled.nanos + self._last_profile) * self._patience
+        return needed <= share * self.total.nanos
 
     def _has_changed(self) -> bool:
         if self._lately is None or self._known is None:
@@ -170,7 +173,8 @@ class FilterOrder:
                 expected = sample.cost(self.order) / max(sample.cost(self._policy.order), 1e-9)
                 self._trial = _Trial(self.order, self._policy.order, expected)
         self._known = self._lately
-        self.profiled.add(len(rows), self._clock() - began)
+        self._last_profile = self._clock() - began
+        self.profiled.add(len(rows), self._last_profile)
 
     def _some(self, rows: Index) -> Index:
         """Rows from all over a stretch, but neighbours: what is fetched with one serves all."""

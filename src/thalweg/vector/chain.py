@@ -22,7 +22,8 @@ from thalweg.vector.compiled.running import selection
 from thalweg.vector.compiled.store import CodeStore
 from thalweg.vector.interpret import Interpreter
 
-STRETCH_ROWS = 32_768
+# (m) Six filters: 5.3 ns per row with 8,192 rows, 3.8 with 32,768, 3.6 with 65,536 and more.
+STRETCH_ROWS = 65_536
 
 # The rows that pass a predicate, of those given; both in order. The latter are written over.
 Passing = Callable[[Index], Index]
