@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 PAGE = Path(__file__).parents[1] / "docs" / "cli.md"
-COMMANDS = ("check", "explain", "run", "test", "demo", "bench", "version")
+COMMANDS = ("check", "explain", "run", "decisions", "test", "demo", "bench", "version")
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from thalweg.adapt.policies import DEFAULT_FILTERS
 from thalweg.evaluate import Compiler, Failures
 from thalweg.group_value import bag_value, begun_state, merged_value
 from thalweg.operators.aggregate_calls import measured
@@ -112,12 +113,13 @@ class Assembly:
         tables: Mapping[str, Sequence[Values]],
         load_python: Callable[[str], Any],
         store: CodeStore | None = None,
+        filters: str = DEFAULT_FILTERS,
     ) -> None:
         self.failures = Failures()
         self._ranks = ranks
         self._tables = tables
         self._scalar = Compiler(load_python)
-        self.compiler = VectorCompiler(self._scalar, self.failures, store)
+        self.compiler = VectorCompiler(self._scalar, self.failures, store, filters)
         self.nodes: list[Node] = []
         self._known: dict[Any, int] = {}
         # By join: the stores that it looks into beside its inputs.

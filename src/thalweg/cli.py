@@ -26,11 +26,13 @@ from thalweg.explain import explain_json, explain_text
 from thalweg.explain_job import explain_global, explain_job, text_of
 from thalweg.interrupts import Interrupted, Interrupts
 from thalweg.job.failures import JobFailed
+from thalweg.outlet.decided import kept_decisions
 from thalweg.program import Program, bind_script
 from thalweg.report import RunReport
 from thalweg.run import run_on_reference
 from thalweg.sinks.console import instant_at
 from thalweg.testing.scripts import test_scripts
+from thalweg.work import Work
 
 app = typer.Typer(
     help="Continuous queries over streams, in CQL.",
@@ -242,6 +244,21 @@ def _print_report(report: RunReport, queries: list[Query]) -> None:
         _errors.print(f"note: {note}")
     for path in (*report.files, *report.put_aside):
         _errors.print(f"wrote {path}")
+
+
+@app.command()
+def decisions(
+    checkpoint: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The checkpoint of a run, going on or stopped.")
+    ],
+) -> None:
+    """List what a run has decided to do in another way, and what came of it."""
+    if not Work.is_saved(checkpoint):
+        raise QueryError(
+            f"{checkpoint} is not a checkpoint", hint="name the folder of run --checkpoint DIR"
+        )
+    for batch, decision in kept_decisions(checkpoint):
+        _out.print(f"batch {batch}: {decision}", markup=False, highlight=False, soft_wrap=True)
 
 
 @app.command()

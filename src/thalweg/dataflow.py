@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from thalweg.adapt.decisions import Decision
+from thalweg.adapt.policies import DEFAULT_FILTERS
 from thalweg.assembly import Assembly, Node, Origin, Values
 from thalweg.evaluate import Note
 from thalweg.operators.answer import NetAnswerRun, Records, RelationAnswerRun, StreamAnswerRun
@@ -43,7 +45,8 @@ class Stepped:
 class Dataflow:
     """Queries, and fragments that exchanges send on.
 
-    With a store, expressions run compiled as soon as it has their code.
+    With a store, expressions run compiled as soon as it has their code. `filters` names the
+    policy for the order of filters.
     """
 
     def __init__(
@@ -54,8 +57,9 @@ class Dataflow:
         tables: Mapping[str, Sequence[Values]],
         load_python: Callable[[str], Any],
         store: CodeStore | None = None,
+        filters: str = DEFAULT_FILTERS,
     ) -> None:
-        assembly = Assembly(ranks, tables, load_python, store)
+        assembly = Assembly(ranks, tables, load_python, store, filters)
         self._answers = {name: assembly.answer(plan) for name, plan in queries.items()}
         self._sent = {exchange.number: assembly.sent(exchange.plan) for exchange in exchanges}
         self._nodes, self._failures = assembly.nodes, assembly.failures
@@ -65,6 +69,10 @@ class Dataflow:
     def warm(self) -> int:
         """Have the code of all expressions before the first step; how many functions that is."""
         return self._compiler.warm()
+
+    def decisions(self) -> list[Decision]:
+        """What was decided since this was asked last."""
+        return self._compiler.decisions()
 
     def operators(self) -> list[tuple[Node, frozenset[Purpose]]]:
         """All operators in the order in which they step, each with what it works for."""

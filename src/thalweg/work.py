@@ -13,6 +13,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+from thalweg.adapt.policies import DEFAULT_FILTERS
 from thalweg.catalog import Query, Stream
 from thalweg.dataflow import Dataflow
 from thalweg.intake.live import LiveSource
@@ -53,7 +54,8 @@ class Work:
     """A batch has about `rows_per_batch` rows of all streams together, read by up to
     `parallel` tasks of each; a shard takes in `rows_at_once` of them. `followed` are the
     queries whose records the outlet reads; `keeps_answers`: it reads all of them once more
-    at the end. `begun` is when the job began, in microseconds of the clock."""
+    at the end. `begun` is when the job began, in microseconds of the clock; `filters` names the
+    policy for the order of filters."""
 
     root: Path
     placement: Placement
@@ -70,6 +72,7 @@ class Work:
     parallel: int = 1
     rows_at_once: int = _ROWS_AT_ONCE
     begun: int = 0
+    filters: str = DEFAULT_FILTERS
 
     def save(self) -> None:
         self.root.mkdir(parents=True, exist_ok=True)
@@ -146,7 +149,7 @@ class Work:
     def _dataflow(
         self, queries: Mapping[str, Plan], exchanges: list[Exchange], ranks: Mapping[str, int]
     ) -> Dataflow:
-        parts = (self.tables, self._load_python, self._store)
+        parts = (self.tables, self._load_python, self._store, self.filters)
         return Dataflow(queries, exchanges, ranks, *parts)
 
     @cached_property

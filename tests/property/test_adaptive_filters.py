@@ -60,9 +60,9 @@ def test_the_best_order_is_found_and_profiling_stays_cheap() -> None:
     order = FilterOrder((0, 1, 3, 2), clock=machine.clock)
     machine.run(order, 0, rows)
     assert order.order == (2, 1, 0, 3)
-    (decision,) = order.decisions
-    assert decision.is_kept
-    assert decision.measured == pytest.approx(decision.expected, rel=0.15)
+    (change,) = order.changes
+    assert change.is_kept
+    assert change.measured == pytest.approx(change.expected, rel=0.15)
     assert order.profiled.nanos <= 0.011 * order.total.nanos
 
 
@@ -83,7 +83,7 @@ def test_what_is_stable_is_left_alone() -> None:
     machine = Machine(drawn(3_000_000, 0.5, 0.5, 0.5), [10.0] * 3)
     order = FilterOrder((0, 1, 2), clock=machine.clock)
     machine.run(order, 0, 3_000_000)
-    assert not order.decisions
+    assert not order.changes
 
 
 class Mistaken:
@@ -101,8 +101,8 @@ def test_a_decision_that_does_not_pay_is_taken_back() -> None:
     order = FilterOrder((0, 1), Mistaken, machine.clock)
     orders = machine.run(order, 0, 3_000_000)
     assert order.order == (0, 1)
-    assert order.decisions
-    assert not any(decision.is_kept for decision in order.decisions)
+    assert order.changes
+    assert not any(change.is_kept for change in order.changes)
     # Each time it takes longer until the next one: the worse order gets a small part.
     assert orders.count((1, 0)) < 0.1 * len(orders)
 

@@ -19,7 +19,7 @@ ALLOWED = {
     "values": set(),
     "units": set(),
     "coercion": set(),
-    "settings": {"functions"},
+    "settings": {"adapt", "functions"},
     "functions": {"coercion", "cql", "plan"},
     "cql": set(),
     "catalog": {"plan", "settings"},
@@ -45,6 +45,7 @@ ALLOWED = {
     "connectors": {"catalog", "cql"},
     "sources": {"catalog", "coercion", "connectors", "functions"},
     "intake": {
+        "adapt",
         "catalog",
         "clock",
         "dataflow",
@@ -63,14 +64,15 @@ ALLOWED = {
     "kernels": set(),
     "operators": {"answers", "bags", "evaluate", "functions", "kernels", "plan", "reference"}
     | {"vector"},
-    "assembly": {"evaluate", "group_value", "operators", "plan", "vector"},
-    "dataflow": {"assembly", "evaluate", "operators", "plan", "vector"},
+    "assembly": {"adapt", "evaluate", "group_value", "operators", "plan", "vector"},
+    "dataflow": {"adapt", "assembly", "evaluate", "operators", "plan", "vector"},
     "segments": {"operators", "vector"},
     "record_segments": {"operators", "vector"},
     "clock": set(),
     "control": {"record_segments", "segments"},
-    "work": {"catalog", "dataflow", "intake", "plan", "program", "sources", "vector"},
+    "work": {"adapt", "catalog", "dataflow", "intake", "plan", "program", "sources", "vector"},
     "shard": {
+        "adapt",
         "assembly",
         "clock",
         "control",
@@ -81,7 +83,7 @@ ALLOWED = {
         "record_segments",
     }
     | {"segments", "sinks", "work"},
-    "outlet": {"answers", "catalog", "clock", "control", "dataflow", "intake", "operators"}
+    "outlet": {"adapt", "answers", "catalog", "clock", "control", "dataflow", "intake", "operators"}
     | {"record_segments"}
     | {"segments", "shard", "sources", "work"}
     | {"bags", "plan", "python_values", "sinks"},
@@ -104,6 +106,7 @@ ALLOWED = {
     "run": {"answers", "catalog", "deliver", "evaluate", "intake", "outputs", "program"}
     | {"reference", "report", "sources"},
     "job": {
+        "adapt",
         "answers",
         "interrupts",
         "operators",
@@ -153,6 +156,8 @@ ALLOWED = {
     "progress": {"catalog", "job", "program", "sinks"},
     "bench": {"adapt", "cql", "job", "kernels", "program"},
     "cli": {
+        "outlet",
+        "work",
         "bench",
         "catalog",
         "cql",

@@ -15,8 +15,9 @@ from time import perf_counter_ns
 import numpy as np
 import numpy.typing as npt
 
-from thalweg.adapt.drops import Drops, Index, Mask, Order, Policy
+from thalweg.adapt.drops import Drops, Index, Mask, Order
 from thalweg.adapt.greedy import AGreedy
+from thalweg.adapt.policies import MakePolicy
 
 # The part of the filters' time that profiling may take, and may when something has changed.
 PROFILE_SHARE, EVENT_SHARE = 0.01, 0.05
@@ -39,7 +40,7 @@ Passing = Callable[[int, Index], Index]
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class Change:
     """An order instead of another one: how many times faster it was to be, and was. If it was
     not, it was taken back."""
 
@@ -91,17 +92,17 @@ class _Timed:
 
 
 class FilterOrder:
-    """`order` is the one of now, `decisions` are those so far, and `total` what the filters had
+    """`order` is the one of now, `changes` are those so far, and `total` what the filters had
     and took. Without a policy the order is fixed."""
 
     def __init__(
         self,
         order: Order,
-        make: Callable[[Order], Policy] | None = AGreedy,
+        make: MakePolicy = AGreedy,
         clock: Callable[[], int] = perf_counter_ns,
     ) -> None:
         self.order = order
-        self.decisions: list[Decision] = []
+        self.changes: list[Change] = []
         self.total = Spent()
         self.profiled = Spent()
         self._last_profile = 0
@@ -135,7 +136,7 @@ class FilterOrder:
     def _decide(self, trial: _Trial) -> None:
         gain = trial.spent[trial.before].per_row / max(trial.spent[trial.after].per_row, 1e-9)
         is_kept = gain * TOLERANCE >= 1
-        self.decisions.append(Decision(trial.before, trial.after, trial.expected, gain, is_kept))
+        self.changes.append(Change(trial.before, trial.after, trial.expected, gain, is_kept))
         self._trial = self._lately = self._known = None
         self._patience = 1.0 if is_kept else 4 * self._patience
         if is_kept:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from thalweg.adapt.decisions import Decision
 from thalweg.clock import Clock
 from thalweg.dataflow import Dataflow, Failed, Noted, Purpose
 from thalweg.intake.slices import Cursor, Reader, Slice
@@ -41,6 +42,7 @@ class Taken:
     largest: int | None
     failures: Failed
     seconds: dict[str, float]
+    decisions: list[Decision] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,13 @@ class Intake:
                 )
             )
         writer.close()
-        return replace(_whole(taken), part=number, failures=failures, seconds=clock.seconds)
+        return replace(
+            _whole(taken),
+            part=number,
+            failures=failures,
+            seconds=clock.seconds,
+            decisions=self.fragments.decisions(),
+        )
 
     def _send(
         self, rows: Delta, writer: SegmentWriter, clock: Clock, failures: dict[Purpose, Noted]
@@ -150,4 +158,5 @@ def _whole(parts: list[Taken]) -> Taken:
         largest,
         failures,
         dict(seconds),
+        [decision for part in parts for decision in part.decisions],
     )

@@ -38,6 +38,10 @@ def run_attended(
         def follow(done: BatchDone) -> None:
             if interrupts.code is not None:
                 return
+            if done.decisions and console.is_terminal:
+                with progress.printing():
+                    for decision in done.decisions:
+                        console.print(f"decided: {decision}", markup=False, highlight=False)
             progress.update(standing_of(done, query))
 
         def display(done: BatchDone, shown: list[Query]) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import StreamingQueryException
 
+from thalweg.adapt.decisions import Decision
 from thalweg.clock import wall_clock
 from thalweg.control import Entry
 from thalweg.intake.take import Taken
@@ -31,6 +32,7 @@ from thalweg.job.standing import answered_before
 from thalweg.job.stateful import OUTPUT, STATE, shard_function
 from thalweg.outlet.begin import has_news
 from thalweg.outlet.commit import Outlet
+from thalweg.outlet.decided import decided_in
 from thalweg.shard.step import ShardResult
 from thalweg.shard.working import remove_working_state
 from thalweg.work import Work
@@ -59,6 +61,7 @@ class BatchDone:
     state_size: int
     rebuilt: int
     spent: dict[str, float]
+    decisions: list[Decision]
 
 
 Follow = Callable[[BatchDone], None]
@@ -194,6 +197,7 @@ class Job:
                 sum(result.state_size for result in results),
                 sum(result.was_rebuilt for result in results),
                 dict(spent),
+                decided_in(takes, results),
             )
         )
         # Whoever waits for this entry finds everything done that belongs to it.

@@ -26,6 +26,7 @@ from thalweg.intake.take import Taken
 from thalweg.operators.delta import BEFORE_TIME, FOREVER
 from thalweg.outlet.aside import put_aside
 from thalweg.outlet.begin import begun_entry
+from thalweg.outlet.decided import decided_in, keep_decisions
 from thalweg.record_segments import Part
 from thalweg.segments import Piece
 from thalweg.shard.parts import STAGED
@@ -174,6 +175,7 @@ class Outlet:
             next_entry(self._work, entry, takes, results, flush, self._clock())
         )
         put_aside(self._work, batch, takes, results)
+        keep_decisions(self._work.root, batch, decided_in(takes, results))
         publish(following.parts)
         self._sweep(batch, results)
         self._sweep_spools(entry)

@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import Any
 
+from thalweg.adapt.decisions import Decision
 from thalweg.assembly import Origin
 from thalweg.clock import Clock
 from thalweg.control import Entry
@@ -37,7 +38,8 @@ class ShardResult:
 
     `oldest` and `snapshot_batch` are the first batches whose segments and snapshots the
     manifest needs. `due` is what the passing of time will let out; `unwritten`: records
-    wait to become a file. `seconds` says where the time went.
+    wait to become a file. `seconds` says where the time went, `decisions` what was changed
+    on the way.
     """
 
     shard: int
@@ -55,6 +57,7 @@ class ShardResult:
     due: list[Due]
     unwritten: bool
     seconds: dict[str, float]
+    decisions: list[Decision]
 
 
 class Shard:
@@ -107,6 +110,7 @@ class Shard:
             self._dataflow.due(_by_origin(given), given.firsts) if self._work.live else [],
             bool(self._parts.waiting),
             clock.seconds,
+            self._dataflow.decisions(),
         )
 
     # State

@@ -13,9 +13,13 @@ from time import perf_counter_ns
 
 import numpy as np
 
+from thalweg.adapt.decisions import Decision
+from thalweg.adapt.drops import Order
 from thalweg.adapt.filter_order import FilterOrder
+from thalweg.adapt.policies import MakePolicy
 from thalweg.evaluate import Failures
 from thalweg.plan.expressions import Expression, columns_used
+from thalweg.plan.text import expression_text
 from thalweg.vector.column import Columns, Index, rows_at
 from thalweg.vector.compiled.loops import Loop, selection_loops
 from thalweg.vector.compiled.running import selection
@@ -83,8 +87,11 @@ class Chain:
         partly: Interpreter,
         store: CodeStore | None,
         failures: Failures,
+        make: MakePolicy,
     ) -> None:
         self._failures = failures
+        self._texts = [expression_text(predicate) for predicate in predicates]
+        self._told = 0
         loops = selection_loops(predicates)
         self.loops = [loop for loop in loops if loop is not None]
         self._tests = [
@@ -93,7 +100,7 @@ class Chain:
         ]
         # Those over numbers first: to begin with, they are the cheap ones.
         first = sorted(range(len(loops)), key=lambda number: loops[number] is None)
-        self.order = FilterOrder(tuple(first))
+        self.order = FilterOrder(tuple(first), make)
 
     def __call__(self, columns: Columns, length: int) -> Index:
         """The rows that pass, in order."""
@@ -109,6 +116,24 @@ class Chain:
             for first in range(0, length, STRETCH_ROWS)
         ]
         return found[0] if len(found) == 1 else np.concatenate([*found, np.arange(0)])
+
+    def decisions(self) -> list[Decision]:
+        """Those that were not told before."""
+        fresh, self._told = self.order.changes[self._told :], len(self.order.changes)
+        return [
+            Decision(
+                "filters",
+                self._named(change.before),
+                self._named(change.after),
+                change.expected,
+                change.measured,
+                change.is_kept,
+            )
+            for change in fresh
+        ]
+
+    def _named(self, order: Order) -> tuple[str, ...]:
+        return tuple(self._texts[number] for number in order)
 
     def _stretch(self, rows: Index, passing: Callable[[int, Index], Index]) -> Index:
         order, first, passed = self.order.next(), int(rows[0]), rows

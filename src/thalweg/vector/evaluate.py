@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from thalweg.adapt.decisions import Decision
+from thalweg.adapt.policies import DEFAULT_FILTERS, FILTER_POLICIES
 from thalweg.evaluate import Compiler, Failures
 from thalweg.plan.expressions import Expression, columns_used, conjuncts
 from thalweg.vector.chain import Chain
@@ -24,17 +26,24 @@ from thalweg.vector.interpret import Interpreter, Vectorized
 class VectorCompiler:
     """Turns expressions into functions over columns, each once.
 
-    Without a store of code everything is interpreted.
+    Without a store of code everything is interpreted. `filters` names the policy for the
+    order of predicates.
     """
 
     def __init__(
-        self, scalar: Compiler, failures: Failures, store: CodeStore | None = None
+        self,
+        scalar: Compiler,
+        failures: Failures,
+        store: CodeStore | None = None,
+        filters: str = DEFAULT_FILTERS,
     ) -> None:
         self._plain = Interpreter(scalar, failures)
         self._partly = Interpreter(scalar, failures, self)
         self._store = store
         self._failures = failures
         self._loops: list[Loop] = []
+        self._policy = FILTER_POLICIES[filters]
+        self._chains: list[Chain] = []
         # Keyed by identity, as in `thalweg.evaluate`.
         self._known: dict[int, tuple[Expression, Vectorized]] = {}
 
@@ -46,7 +55,9 @@ class VectorCompiler:
 
     def chain(self, predicates: Sequence[Expression]) -> Chain:
         """The rows on which all predicates are true."""
-        chain = Chain(predicates, self._plain, self._partly, self._store, self._failures)
+        given = (self._plain, self._partly, self._store, self._failures, self._policy)
+        chain = Chain(predicates, *given)
+        self._chains.append(chain)
         self._loops += chain.loops
         return chain
 
@@ -60,6 +71,10 @@ class VectorCompiler:
             return passed
 
         return test
+
+    def decisions(self) -> list[Decision]:
+        """What was decided of all chains, and not told before."""
+        return [decision for chain in self._chains for decision in chain.decisions()]
 
     def warm(self) -> int:
         """Have the code of all that was asked for so far; how many functions that is."""

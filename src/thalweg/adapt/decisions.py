@@ -1,0 +1,27 @@
+"""What was decided while a job ran."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Something is done in another way, for the sake of some queries.
+
+    `expected` and `measured` say how many times faster that was to be, and was. If it was
+    not, it was taken back.
+    """
+
+    mechanism: str
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    expected: float
+    measured: float
+    is_kept: bool
+
+    def __str__(self) -> str:
+        outcome = f"{self.measured:.2g} times as fast, expected {self.expected:.2g}"
+        if not self.is_kept:
+            outcome = f"taken back: {outcome}"
+        return f"{self.mechanism}: {', '.join(self.after)} ({outcome})"

@@ -1,0 +1,58 @@
+"""Decisions of a job: kept beside it, listed by a command, and without a part in any answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from thalweg.cql.script import read_script
+from thalweg.job.plain import PlainJob
+from thalweg.job.script import work_of
+from thalweg.outlet.decided import kept_decisions
+from thalweg.program import bind_script
+from thalweg.shard.working import remove_working_state
+
+from .conftest import Command
+
+ROWS = 1_200_000
+# The first one drops nothing, the last one nearly everything.
+SCRIPT = """
+SET adapt.filters = '{policy}';
+CREATE STREAM S (key BIGINT, ts TIMESTAMP) TIMESTAMP BY ts
+  FROM generator('numbers', rows = {rows}, rate = 100000);
+CREATE QUERY few AS SELECT ISTREAM(key) FROM S [NOW]
+  WHERE key % 7 >= 0 AND key % 10 <> 1 AND key % 5000 = 2;
+"""
+
+
+def run(folder: Path, policy: str) -> PlainJob:
+    folder.mkdir()
+    (folder / "few.cql").write_text(SCRIPT.format(policy=policy, rows=ROWS))
+    program = bind_script(read_script(folder / "few.cql"), (folder,))
+    work = replace(work_of(program, folder / "job", {}, ROWS, []), shards=1)
+    work.save()
+    job = PlainJob(work)
+    job.run()
+    remove_working_state(work.root)
+    return job
+
+
+@pytest.mark.parametrize("policy", ["a-greedy", "sweep", "independent", "local-swaps"])
+def test_filters_change_their_order(policy: str, tmp_path: Path, thalweg: Command) -> None:
+    fixed, adapting = (run(tmp_path / name, name) for name in ("off", policy))
+    assert adapting.entry.records == fixed.entry.records
+    assert 0 < fixed.entry.records["few"] < ROWS // 100
+    assert not list(kept_decisions(fixed.work.root))
+    made = list(kept_decisions(adapting.work.root))
+    if policy != "sweep":  # which needs stages of more rows than there are
+        assert made
+    ended = thalweg("decisions", str(adapting.work.root))
+    assert ended.out == "".join(f"batch {batch}: {decision}\n" for batch, decision in made)
+
+
+def test_a_folder_without_decisions(tmp_path: Path, thalweg: Command) -> None:
+    ended = thalweg("decisions", str(tmp_path))
+    assert ended.code == 1
+    assert "is not a checkpoint" in ended.err
