@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Iterable
 from itertools import count, islice
@@ -13,9 +14,10 @@ import pytest
 from expression_cases import _none, defined, random_columns, random_expression
 
 from thalweg.evaluate import Compiler, Failures
-from thalweg.plan.expressions import Expression
+from thalweg.plan.expressions import Call, Column, Expression, Literal
+from thalweg.types import BIGINT, BOOLEAN
 from thalweg.values import shown_key
-from thalweg.vector.column import Columns, rows_of
+from thalweg.vector.column import Columns, from_values, rows_of
 from thalweg.vector.compiled.loops import selection_loops, value_loop
 from thalweg.vector.compiled.store import Code, CodeStore, Run
 from thalweg.vector.evaluate import VectorCompiler
@@ -111,3 +113,28 @@ def test_machine_code(part: int, tmp_path: Path) -> None:
     for seed in islice(written, 2):
         check_value(seed, store)
     check_chain(10_004 + 10 * part, store)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_membership_in_large_sets(compiled: bool, tmp_path: Path) -> None:
+    """A probe of a hash table finds what comparing one by one does."""
+    chance = random.Random(1)
+    edges = [-(2**63), 2**63 - 1, 0, 1, -1]
+    values = [*edges, None, *(chance.randrange(-300, 300) for _ in range(ROWS - 6))]
+    columns = (from_values(values, BIGINT),)
+    store = CodeStore(tmp_path) if compiled else Uncompiled()
+    for size in (9, 10, 100, 500):
+        choices = [*chance.sample(edges, 3), *chance.sample(range(-300, 300), size - 3)]
+        x = Column(type=BIGINT, index=0, name="x")
+        literals = tuple(Literal(type=BIGINT, value=choice) for choice in choices)
+        member = Call(type=BOOLEAN, function="in", arguments=(x, *literals))
+        predicates = [
+            Call(type=BOOLEAN, function="not", arguments=(member,)),
+            Call(type=BOOLEAN, function="is not null", arguments=(x,)),
+        ]
+        compiler = VectorCompiler(Compiler(_none), Failures(), store)
+        chosen = compiler.chain(predicates)
+        assert len(chosen.loops) == 2
+        compiler.warm()
+        expected = [i for i, v in enumerate(values) if v is not None and v not in choices]
+        assert chosen(columns, ROWS).tolist() == expected, size

@@ -121,6 +121,11 @@ class FilterOrder:
         """The order for the next stretch."""
         return self.order if self._trial is None else self._trial.turn
 
+    @property
+    def is_trying(self) -> bool:
+        """Whether two orders are being compared."""
+        return self._trial is not None
+
     def ran(self, order: Order, counts: Sequence[int], nanos: int) -> None:
         """A stretch in an order: its rows, those that each filter let pass, and the time."""
         self.total.add(counts[0], nanos)

@@ -111,11 +111,14 @@ class Chain:
                 tests[number] = self._tests[number].on(columns, length)
             return tests[number](rows)
 
-        found = [
-            self._stretch(np.arange(first, min(first + STRETCH_ROWS, length)), passing)
-            for first in range(0, length, STRETCH_ROWS)
-        ]
-        return found[0] if len(found) == 1 else np.concatenate([*found, np.arange(0)])
+        found, first = [np.arange(0)], 0
+        while first < length:
+            # What may be worse is tried on fewer rows.
+            rows = STRETCH_ROWS // 4 if self.order.is_trying else STRETCH_ROWS
+            end = min(first + rows, length)
+            found.append(self._stretch(np.arange(first, end), passing))
+            first = end
+        return found[-1] if len(found) <= 2 else np.concatenate(found)
 
     def decisions(self) -> list[Decision]:
         """Those that were not told before."""

@@ -8,10 +8,14 @@ definition of the function decides such rows, and notes what fails.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from thalweg.types import BOOLEAN, DOUBLE, FLOAT, NULL, DecimalType, Type
 from thalweg.vector.column import FIXED
@@ -37,29 +41,45 @@ class Term:
     perhaps_nan: bool = True
 
 
+# Scatters whole numbers over all bits of a word.
+_ODD = "np.uint64(11400714819323198485)"
+
+
+class HashTable:
+    """Whole numbers in slots, of which at least half are `empty`, a number that is none of
+    them. `place` is where the constants have its beginning."""
+
+    def __init__(self, numbers: Collection[int]) -> None:
+        chosen = set(numbers)
+        bits = max(4, (2 * len(chosen) - 1).bit_length())
+        self.shift, self.place = 64 - bits, 0
+        self.empty = next(number for number in count() if number not in chosen)
+        self.slots = np.full(1 << bits, self.empty, np.int64)
+        for number in sorted(chosen):
+            slot = (number * 11400714819323198485 % 2**64) >> self.shift
+            while self.slots[slot] != self.empty:
+                slot = (slot + 1) % len(self.slots)
+            self.slots[slot] = number
+
+
 @dataclass
 class Formula:
     """Lines of text, and what they read.
 
     `columns` are the input columns by position, in the order of the parameters.
     Constants are parameters too, so that expressions which differ only in them
-    share one text.
+    share one text. Behind the integers lie the hash `tables` of sets of them.
     """
 
     columns: dict[int, Type] = field(default_factory=dict)
     integers: list[int] = field(default_factory=list)
     doubles: list[float] = field(default_factory=list)
+    tables: list[HashTable] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
     is_fallible: bool = False
     _read: dict[int, Term] = field(default_factory=dict)
     _indent: int = 0
     _names: int = 0
-
-    def begin(self) -> None:
-        """Start the lines of another loop over rows."""
-        self.lines = []
-        self.is_fallible = False
-        self._read = {}
 
     def read(self, index: int, type_: Type) -> Term:
         """A column at row `i`; to be read before any branch, as a branch may not run."""
@@ -84,6 +104,31 @@ class Formula:
         units = int(value.scaleb(type_.scale)) if isinstance(type_, DecimalType) else value
         self.integers.append(units)
         return Term(type_, f"k{len(self.integers) - 1}")
+
+    def is_among(self, value: str, choices: Collection[int]) -> str:
+        """Whether a whole number is one of many: a probe of a hash table."""
+        table = HashTable(choices)
+        self.tables.append(table)
+        first = len(self.integers)
+        # The first is known when all constants are: see `numbers`.
+        self.integers += [0, table.shift, len(table.slots) - 1, table.empty]
+        start, shift, mask, empty = (f"k{first + i}" for i in range(4))
+        table.place = first
+        slot = self.name(f"np.int64((np.uint64({value}) * {_ODD}) >> np.uint64({shift}))", "s")
+        held = self.name(f"integers[{start} + {slot}]", "s")
+        self.line(f"while {held} != {value} and {held} != {empty}:")
+        self.line(f"    {slot} = ({slot} + 1) & {mask}")
+        self.line(f"    {held} = integers[{start} + {slot}]")
+        return self.name(f"({held} == {value}) & ({value} != {empty})")
+
+    def numbers(self) -> npt.NDArray[np.int64]:
+        """The integers, and the tables behind them."""
+        numbers, end = list(self.integers), len(self.integers)
+        for table in self.tables:
+            numbers[table.place] = end
+            end += len(table.slots)
+        parts = [np.array(numbers, np.int64), *(table.slots for table in self.tables)]
+        return np.concatenate(parts)
 
     def line(self, text: str) -> None:
         self.lines.append("    " * self._indent + text)

@@ -129,6 +129,6 @@ def _loop(formula: Formula, results: dict[str, str], body: list[str]) -> Loop:
     return Loop(
         Code(text, tuple(results.values()), tuple(given)),
         tuple(formula.columns),
-        np.array(formula.integers, np.int64),
+        formula.numbers(),
         np.array(formula.doubles, np.float64),
     )

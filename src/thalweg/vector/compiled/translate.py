@@ -6,11 +6,12 @@ evaluate only what they need are written here, as branches.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from thalweg.functions import SCALARS
-from thalweg.plan.expressions import Call, Cast, Column, Expression, Literal, walk
+from thalweg.plan.expressions import Call, Cast, Column, Expression, Literal
 from thalweg.types import BOOLEAN, NULL
+from thalweg.vector.column import FIXED
 from thalweg.vector.compiled.arithmetic import ARITHMETIC
 from thalweg.vector.compiled.comparisons import COMPARISONS
 from thalweg.vector.compiled.conversions import converted
@@ -19,13 +20,15 @@ from thalweg.vector.compiled.times import TIMES
 
 # A larger expression takes longer to compile than it can win.
 _MOST_PARTS = 120
+# So many choices are looked up; fewer are compared one by one.
+_MANY = 9
 
 _WRITERS = {**ARITHMETIC, **COMPARISONS, **TIMES}
 
 
 def translate(expression: Expression, formula: Formula) -> Term:
     """Write lines that compute an expression for row `i`."""
-    parts = list(walk(expression))
+    parts = list(_parts(expression))
     if len(parts) > _MOST_PARTS:
         raise NotWritten
     for part in parts:
@@ -34,8 +37,39 @@ def translate(expression: Expression, formula: Formula) -> Term:
     return _term(expression, formula)
 
 
+def _parts(expression: Expression) -> Iterator[Expression]:
+    """The expression and everything below it, but for the choices of a large set."""
+    yield expression
+    below = expression.children[:1] if _is_large_set(expression) else expression.children
+    for child in below:
+        yield from _parts(child)
+
+
+def _is_large_set(expression: Expression) -> bool:
+    """Whether this is IN of many whole numbers."""
+    if not isinstance(expression, Call) or expression.function != "in":
+        return False
+    value, *choices = expression.arguments
+    return (
+        len(choices) >= _MANY
+        and value.type in FIXED
+        and FIXED[value.type].kind == "i"
+        and all(isinstance(c, Literal) and c.value is not None for c in choices)
+        and all(c.type == value.type for c in choices)
+    )
+
+
+def _among(call: Call, formula: Formula) -> Term:
+    value, *choices = call.arguments
+    term = _term(value, formula)
+    numbers = [choice.value for choice in choices if isinstance(choice, Literal)]
+    return Term(BOOLEAN, formula.is_among(term.value, numbers), term.null)
+
+
 def _term(expression: Expression, formula: Formula) -> Term:
     match expression:
+        case Call() if _is_large_set(expression):
+            return _among(expression, formula)
         case Column(index=index, type=type_):
             return formula.read(index, type_)
         case Literal(value=value, type=type_):
