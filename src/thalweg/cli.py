@@ -281,6 +281,7 @@ class BenchName(StrEnum):
     join3 = "join3"
     agg = "agg"
     filter = "filter"
+    filters = "filters"
     scale = "scale"
     state = "state"
 

@@ -195,6 +195,15 @@ def test_greedy_orders_cost_at_most_four_times_the_best(seed: int) -> None:
     assert cost(passes, policy.order, times) <= 1.1 * best  # in practice
 
 
+def test_the_best_order_is_that_of_all_orders() -> None:
+    random = np.random.default_rng(9)
+    for n in (1, 3, 5):
+        times = tuple(random.uniform(1, 9, n))
+        passes = correlated(random, 2_000, random.uniform(0.1, 0.9, n).tolist(), 2)
+        least = min(cost(passes, order, times) for order in permutations(range(n)))
+        assert cost(passes, best_order(passes, times), times) == pytest.approx(least)
+
+
 def test_sweep_asks_once_and_comes_to_a_greedy_order() -> None:
     # spec: streamon 9.19
     random = np.random.default_rng(6)

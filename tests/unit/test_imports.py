@@ -154,7 +154,7 @@ ALLOWED = {
     | {"shard", "sinks", "sources", "vector", "work"},
     "interrupts": set(),
     "progress": {"catalog", "job", "program", "sinks"},
-    "bench": {"adapt", "cql", "job", "kernels", "program"},
+    "bench": {"adapt", "cql", "evaluate", "job", "kernels", "plan", "program", "vector"},
     "cli": {
         "outlet",
         "work",

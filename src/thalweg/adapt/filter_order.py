@@ -8,12 +8,12 @@ better one stays: a decision that does not pay is taken back.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter_ns
 
 import numpy as np
-import numpy.typing as npt
 
 from thalweg.adapt.drops import Drops, Index, Mask, Order
 from thalweg.adapt.greedy import AGreedy
@@ -23,7 +23,7 @@ from thalweg.adapt.policies import MakePolicy
 PROFILE_SHARE, EVENT_SHARE = 0.01, 0.05
 PROFILE_ROWS = 2048
 # Chains that see fewer rows in their life are not worth a thought.
-LEAST_ROWS = 100_000
+LEAST_ROWS = 20_000
 # Stretches that each of two orders has before they are compared.
 TRIAL_STRETCHES = 4
 # A new order stays if it is not dearer than the old one by more than noise.
@@ -33,7 +33,7 @@ _CHANGE = 0.03
 # Rows of a profile that lie side by side.
 _NEIGHBOURS = 128
 # What takes longer, in nanoseconds, is timed well enough at once.
-_WORTH_REPEATING = 50_000
+_WORTH_REPEATING = 1_000_000
 
 # The rows that pass a filter, of those given; both in order. The latter are written over.
 Passing = Callable[[int, Index], Index]
@@ -81,14 +81,18 @@ class _Trial:
 
 @dataclass
 class _Timed:
-    """How long a filter takes for a call, and for a row."""
+    """How long a filter takes for a call, and for a row: the least of the last few times, for
+    whatever disturbs it makes it longer."""
 
     call: float = float("inf")
-    row: float | None = None
+    _rows: deque[float] = field(default_factory=lambda: deque(maxlen=3))
 
     def add(self, rows: int, nanos: int) -> None:
-        fresh = max(nanos - self.call, 0.1 * rows) / rows
-        self.row = fresh if self.row is None else (self.row + fresh) / 2
+        self._rows.append(max(nanos - self.call, 0.1 * rows) / rows)
+
+    @property
+    def row(self) -> float:
+        return min(self._rows, default=1.0)
 
 
 class FilterOrder:
@@ -105,6 +109,7 @@ class FilterOrder:
         self.changes: list[Change] = []
         self.total = Spent()
         self.profiled = Spent()
+        self.profiles = 0
         self._last_profile = 0
         self._policy = None if make is None or len(order) < 2 else make(order)
         self._clock = clock
@@ -113,25 +118,27 @@ class FilterOrder:
         # After a decision that did not pay, the next one waits longer.
         self._patience = 1.0
         self._random = np.random.default_rng(len(order))
-        # The part of all rows that passes each position: lately, and when it was profiled.
-        self._lately: npt.NDArray[np.float64] | None = None
-        self._known: npt.NDArray[np.float64] | None = None
+        # The part of all rows that passes each position: lately, and when it was last looked at.
+        self._lately: list[float] | None = None
+        self._known: list[float] | None = None
 
     def next(self) -> Order:
         """The order for the next stretch."""
         return self.order if self._trial is None else self._trial.turn
 
     @property
-    def is_trying(self) -> bool:
-        """Whether two orders are being compared."""
-        return self._trial is not None
+    def is_unsure(self) -> bool:
+        """Whether the next rows may be taken in an order that is much worse than another."""
+        return self._trial is not None or (self._policy is not None and not self.profiles)
 
     def ran(self, order: Order, counts: Sequence[int], nanos: int) -> None:
         """A stretch in an order: its rows, those that each filter let pass, and the time."""
         self.total.add(counts[0], nanos)
         if self._trial is None:
-            parts = np.array(counts[1:]) / max(1, counts[0])
-            self._lately = parts if self._lately is None else 0.7 * self._lately + 0.3 * parts
+            parts = [count / counts[0] for count in counts[1:]]
+            lately = self._lately or parts
+            self._lately = [(a + b) / 2 for a, b in zip(lately, parts, strict=True)]
+            self._known = self._known or parts
             return
         self._trial.spent.setdefault(order, Spent()).add(counts[0], nanos)
         self._trial.stretches += 1
@@ -155,15 +162,17 @@ class FilterOrder:
     def wants_profile(self) -> bool:
         if self._policy is None or self._trial is not None or self.total.rows < LEAST_ROWS:
             return False
-        share = EVENT_SHARE if self._has_changed() else PROFILE_SHARE
         # Another one like the last must still be within its share.
-        needed = (self.profiled.nanos + self._last_profile) * self._patience
-        return needed <= share * self.total.nanos
+        needed = self.profiled.nanos + self._last_profile
+        if needed * self._patience <= PROFILE_SHARE * self.total.nanos:
+            return True
+        return self._has_changed() and needed <= EVENT_SHARE * self.total.nanos
 
     def _has_changed(self) -> bool:
         if self._lately is None or self._known is None:
             return False
-        return bool(np.abs(self._lately - self._known).max() > _CHANGE)
+        both = zip(self._lately, self._known, strict=True)
+        return any(abs(now - then) > _CHANGE for now, then in both)
 
     def profile(self, rows: Index, passing: Passing) -> None:
         """Learn from some of the rows of a stretch; nothing comes of it but knowledge."""
@@ -181,6 +190,7 @@ class FilterOrder:
         self._known = self._lately
         self._last_profile = self._clock() - began
         self.profiled.add(len(rows), self._last_profile)
+        self.profiles += 1
 
     def _some(self, rows: Index) -> Index:
         """Rows from all over a stretch, but neighbours: what is fetched with one serves all."""
@@ -218,7 +228,7 @@ class _Sample:
         """The time that an order would take for the rows."""
         spent, left = 0.0, np.ones(len(self._rows), np.bool_)
         for number in order:
-            spent += int(left.sum()) * (self._timed[number].row or 0.0)
+            spent += int(left.sum()) * self._timed[number].row
             left &= self._passes(number)
         return spent
 
@@ -231,7 +241,7 @@ class _Sample:
             timed.call = min(timed.call, self._run(number, one)[1])
         passed, spent = self._run(number, self._rows)
         if spent < _WORTH_REPEATING:
-            spent = min(spent, self._run(number, self._rows)[1])
+            spent = min(spent, *(self._run(number, self._rows)[1] for _ in range(2)))
         timed.add(len(self._rows), spent)
         first = int(self._rows[0])
         found = np.zeros(int(self._rows[-1]) - first + 1, np.bool_)
@@ -253,4 +263,4 @@ class _Times:
         self._timed = timed
 
     def __getitem__(self, number: int) -> float:
-        return self._timed[number].row or 1.0
+        return self._timed[number].row

@@ -48,7 +48,25 @@ def cost(passes: Mask, order: Order, times: Times) -> float:
 
 
 def best_order(passes: Mask, times: Times) -> Order:
-    return min(permutations(range(passes.shape[1])), key=lambda order: cost(passes, order, times))
+    """By the best orders of all sets of filters: what one more costs depends on the set alone."""
+    count = passes.shape[1]
+    left = {0: np.ones(len(passes), np.bool_)}
+    best: dict[int, tuple[float, Order]] = {0: (0.0, ())}
+    for chosen in range(1, 1 << count):
+        numbers = [number for number in range(count) if chosen >> number & 1]
+        left[chosen] = left[chosen & (chosen - 1)] & passes[:, numbers[0]]
+        best[chosen] = min(
+            (spent + times[number] * int(left[chosen ^ 1 << number].sum()), (*order, number))
+            for number in numbers
+            for spent, order in (best[chosen ^ 1 << number],)
+        )
+    return best[(1 << count) - 1][1]
+
+
+def mean_cost(passes: Mask, times: Times) -> float:
+    """The geometric mean of what all orders cost."""
+    orders = permutations(range(passes.shape[1]))
+    return float(np.exp(np.mean([np.log(cost(passes, order, times)) for order in orders])))
 
 
 @dataclass(frozen=True)

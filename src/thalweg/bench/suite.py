@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from thalweg.bench import agg, filter, join3, scale, state
+from thalweg.bench import agg, filter, filters, join3, scale, state
 from thalweg.bench.compare import Options
 from thalweg.bench.findings import Findings
 
@@ -15,6 +15,7 @@ _BENCHES: dict[str, Callable[[Options, Path], Findings]] = {
     "join3": join3.bench,
     "agg": agg.bench,
     "filter": filter.bench,
+    "filters": filters.bench,
     "scale": scale.bench,
     "state": state.bench,
 }

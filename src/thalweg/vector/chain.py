@@ -113,8 +113,7 @@ class Chain:
 
         found, first = [np.arange(0)], 0
         while first < length:
-            # What may be worse is tried on fewer rows.
-            rows = STRETCH_ROWS // 4 if self.order.is_trying else STRETCH_ROWS
+            rows = STRETCH_ROWS // 8 if self.order.is_unsure else STRETCH_ROWS
             end = min(first + rows, length)
             found.append(self._stretch(np.arange(first, end), passing))
             first = end
