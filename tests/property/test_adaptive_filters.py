@@ -6,6 +6,7 @@ import random
 
 import numpy as np
 import pytest
+from test_compiled import Uncompiled
 
 from thalweg.adapt import filter_order
 from thalweg.adapt.drops import Drops, Index, Mask, Order, Times
@@ -135,7 +136,10 @@ def test_answers_do_not_depend_on_the_order_of_filters(
         case = random_case(seed)
         program, feeds = case.program(), case.feeds()
         expected = reference(program, feeds)
-        ran = batched(chance.choice((3, 1000)), chance.choice((1, 3)))(program, feeds)
+        # Interpreted, and by the text that is compiled otherwise.
+        store = chance.choice((None, Uncompiled()))
+        engine = batched(chance.choice((3, 1000)), chance.choice((1, 3)), store=store)
+        ran = engine(program, feeds)
         for query in program.catalog.queries():
             name, schema = query.name, query.plan.schema
             wrong = differences(expected.answers[name], ran.answers[name], schema)

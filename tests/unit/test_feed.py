@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -128,3 +129,40 @@ def test_what_is_not_a_row_is_refused(tmp_path: Path, rows: Any, message: str) -
     with pytest.raises(QueryError, match=message):
         feed.rows(rows, at=1)
     assert feed.handed == Handed()
+
+
+@pytest.mark.parametrize("instant", [2**63 - 1, 2**70, -(2**63)])
+def test_an_instant_beyond_the_end_of_time_is_refused(tmp_path: Path, instant: int) -> None:
+    feed = feed_of(tmp_path, "Beside")
+    feed.rows([(1,)], np.int64(5))
+    table = pa.table({"x": pa.array([1], pa.int32())})
+    for refused in (
+        lambda: feed.advance(instant),
+        lambda: feed.rows([(1,)], instant),
+        lambda: feed.table(table, instant),
+    ):
+        with pytest.raises(QueryError, match="beyond the end of time"):
+            refused()
+    assert feed.table(table, 6) == Fed(1, 0, 0)
+    feed.advance(2**63 - 2)
+    assert feed.table(table, 7) == Fed(0, 1, 0)
+
+
+def test_no_time_of_pandas_is_null(tmp_path: Path) -> None:
+    row = (1, None, None, None, None, pd.NaT, None)
+    assert feed_of(tmp_path, "S").rows([row], None) == Fed(0, 0, 1)  # as NULL would be
+
+
+def test_a_name_that_is_no_text_is_no_column(tmp_path: Path) -> None:
+    with pytest.raises(QueryError, match='has no column "1"'):
+        feed_of(tmp_path, "Beside").rows([{1: 2}], 5)
+
+
+def test_a_block_that_is_lost_is_told(tmp_path: Path) -> None:
+    feed = feed_of(tmp_path, "Beside")
+    for time in range(3):
+        feed.rows([(time,)], time)
+    (tmp_path / "1").unlink()
+    reader = SpooledReader(tmp_path, streams()["Beside"])
+    with pytest.raises(FileNotFoundError):
+        reader.read(Cursor(limit=3), 1000)

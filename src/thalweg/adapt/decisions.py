@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Something is done in another way, for the sake of some queries.
+    """Something is done in another way.
 
     `expected` and `measured` say how many times faster that was to be, and was. If it was
     not, it was taken back.

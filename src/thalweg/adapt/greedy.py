@@ -71,7 +71,9 @@ def repaired(bits: Mask, order: Order, times: Times, guard: float) -> Order:
     return order
 
 
-class AGreedy:
+class _Profiling:
+    """A policy that has whole profiles, the last so many."""
+
     def __init__(
         self, order: Order, window: int = DEFAULT_WINDOW, guard: float = DEFAULT_GUARD
     ) -> None:
@@ -79,20 +81,15 @@ class AGreedy:
         self._guard = guard
         self.window = ProfileWindow(len(order), window)
 
+
+class AGreedy(_Profiling):
     def observe(self, drops: Drops, times: Times) -> None:
         self.window.add(profile_of(self.order, drops))
         self.order = repaired(self.window.bits, self.order, times, self._guard)
 
 
-class Independent:
+class Independent(_Profiling):
     """By what each filter drops of all: right if filters have nothing to do with each other."""
-
-    def __init__(
-        self, order: Order, window: int = DEFAULT_WINDOW, guard: float = DEFAULT_GUARD
-    ) -> None:
-        self.order = order
-        self._guard = guard
-        self.window = ProfileWindow(len(order), window)
 
     def observe(self, drops: Drops, times: Times) -> None:
         self.window.add(profile_of(self.order, drops))
