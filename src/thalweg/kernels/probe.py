@@ -55,12 +55,14 @@ def probe_records(
     count: int,
     old: int,
     span: int,
+    begin: Any,
     first: int,
     left: Any,
     right: Any,
 ) -> Any:
     """Pairs (probing row, slot) with equal keys and intervals that meet.
 
+    `begin` has a slot for each probing row before which there is none, or is empty.
     Writes pairs from probing row `first` on, while there is room for all pairs of a
     row; gives the number of pairs and the row at which it stopped. (The third number is
     there so that fetching the first records ahead is not optimised away.)
@@ -75,7 +77,10 @@ def probe_records(
         stop = min(block + _AT_ONCE, len(keys))
         # What the rows of a block need is fetched together: no row waits for another's.
         for row in range(block, stop):
-            slots[row - block] = heads[(np.uint64(keys[row]) * _ODD) >> shift]
+            if len(begin) > 0:
+                slots[row - block] = begin[row]
+            else:
+                slots[row - block] = heads[(np.uint64(keys[row]) * _ODD) >> shift]
         for row in range(block, stop):
             touched += records[max(slots[row - block], 0), 0]
         for row in range(block, stop):
@@ -108,6 +113,89 @@ def probe_records(
                 slot = records[slot, last]
         block = stop
     return found, len(keys), touched
+
+
+@kernel
+def first_matches(
+    keys: Any,
+    starts: Any,
+    ends: Any,
+    records: Any,
+    heads: Any,
+    shift: Any,
+    head: int,
+    count: int,
+    old: int,
+    span: int,
+    found: Any,
+) -> Any:
+    """For each probing row the first slot that `probe_records` would give, -1 if there is none.
+
+    The number that it gives is there so that fetching ahead is not optimised away."""
+    last = records.shape[1] - 1
+    room = len(records)
+    touched = np.int64(0)
+    block = 0
+    while block < len(keys):
+        stop = min(block + _AT_ONCE, len(keys))
+        for row in range(block, stop):
+            found[row] = heads[(np.uint64(keys[row]) * _ODD) >> shift]
+        for row in range(block, stop):
+            touched += records[max(found[row], 0), 0]
+        for row in range(block, stop):
+            key = keys[row]
+            start = starts[row]
+            end = ends[row]
+            slot = found[row]
+            newer = np.int64(count)
+            matched = np.int64(-1)
+            while slot >= 0:
+                age = slot - head
+                if age < 0:
+                    age += room
+                if age >= newer:
+                    break
+                newer = age
+                if age < old and records[slot, 0] == key and records[slot, 1] < end:
+                    if span < 0:
+                        until = records[slot, 2]
+                    elif records[slot, 1] > _FOREVER - span:
+                        until = _FOREVER
+                    else:
+                        until = records[slot, 1] + span
+                    if until > start:
+                        matched = slot
+                        break
+                slot = records[slot, last]
+            found[row] = matched
+        block = stop
+    return touched
+
+
+@kernel
+def cross(
+    owners: Any,
+    starts: Any,
+    ends: Any,
+    firsts: Any,
+    starts2: Any,
+    ends2: Any,
+    mine: Any,
+    theirs: Any,
+) -> int:
+    """Pairs of combinations that have the same owner, where their intervals meet.
+
+    Those on the right are sorted by owner; `firsts` says where those of each begin. `mine`
+    and `theirs` have room for all; gives how many there are."""
+    found = 0
+    for i in range(len(owners)):
+        owner = owners[i]
+        for j in range(firsts[owner], firsts[owner + 1]):
+            if max(starts[i], starts2[j]) < min(ends[i], ends2[j]):
+                mine[found] = i
+                theirs[found] = j
+                found += 1
+    return found
 
 
 @kernel

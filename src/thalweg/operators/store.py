@@ -15,7 +15,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thalweg.kernels.probe import END, KEY, START, first_above, link_records, probe_records
+from thalweg.kernels.probe import (
+    END,
+    KEY,
+    START,
+    first_above,
+    first_matches,
+    link_records,
+    probe_records,
+)
 from thalweg.operators.delta import FOREVER, Delta, Times, later
 from thalweg.types import ArrayType, Schema, StructType, Type
 from thalweg.values import sort_key
@@ -25,6 +33,7 @@ from thalweg.vector.hashing import hash_column, hash_columns
 _ROOM = 64
 # How much larger a ring becomes when it is full.
 _GROWTH = 1.25
+_ANYWHERE = np.empty(0, np.int64)
 
 
 class Ring:
@@ -112,12 +121,41 @@ class Index:
     def _shift(self) -> np.uint64:
         return np.uint64(64 - (len(self._heads).bit_length() - 1))
 
-    def probe(
+    def first(
         self, ring: Ring, keys: Columns, start: Times, end: Times, old: int, span: int | None
+    ) -> Times:
+        """The first slot of each probing row that `probe` would find, -1 if there is none."""
+        hashes = hash_columns(keys, len(start)) if keys else np.zeros(len(start), np.int64)
+        found = np.empty(len(start), np.int64)
+        first_matches(
+            hashes,
+            start,
+            end,
+            self.records,
+            self._heads,
+            self._shift,
+            ring.head,
+            ring.count,
+            old,
+            -1 if span is None else span,
+            found,
+        )
+        return found
+
+    def probe(
+        self,
+        ring: Ring,
+        keys: Columns,
+        start: Times,
+        end: Times,
+        old: int,
+        span: int | None,
+        begin: Times = _ANYWHERE,
     ) -> tuple[Times, Times, Times, Times]:
         """Pairs (probing row, own slot) that may be equal, and where they meet in time.
 
-        Sees the `old` oldest rows; each lasts for `span`, or to its own end.
+        Sees the `old` oldest rows; each lasts for `span`, or to its own end. If the first
+        slot of each probing row is known, it need not be looked for.
         """
         hashes = hash_columns(keys, len(start)) if keys else np.zeros(len(start), np.int64)
         room, row = max(_ROOM, len(start)), 0
@@ -136,6 +174,7 @@ class Index:
                 ring.count,
                 old,
                 -1 if span is None else span,
+                begin,
                 row,
                 left,
                 right,

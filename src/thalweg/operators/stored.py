@@ -55,13 +55,22 @@ class StoreView:
         self._span = span
         self._reader = run.store.new_reader()
 
+    def first(self, keys: Columns, start: Times, end: Times, with_new: bool) -> Times:
+        """The first slot of each probing row that meets it; see `Index.first`."""
+        store = self._run.store
+        return store.index.first(store.ring, keys, start, end, self._old(with_new), self._span)
+
     def probe(
-        self, keys: Columns, start: Times, end: Times, with_new: bool
+        self, keys: Columns, start: Times, end: Times, with_new: bool, begin: Times | None = None
     ) -> tuple[Times, Times, Times, Times]:
         """Pairs (probing row, slot) and where they meet in time; see `Index.probe`."""
-        store = self._run.store
-        old = store.ring.count if with_new else store.ring.count - store.added
-        return store.index.probe(store.ring, keys, start, end, old, self._span)
+        store, old = self._run.store, self._old(with_new)
+        known = () if begin is None else (begin,)
+        return store.index.probe(store.ring, keys, start, end, old, self._span, *known)
+
+    def _old(self, with_new: bool) -> int:
+        ring, added = self._run.store.ring, self._run.store.added
+        return ring.count if with_new else ring.count - added
 
     def take(self, i: int, slots: Times) -> Vector:
         return self._run.store.take(self._columns[i], slots)
