@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from thalweg.adapt.policies import DEFAULT_FILTERS
+from thalweg.adapt.choices import DEFAULT, Adaptation
 from thalweg.evaluate import Compiler, Failures
 from thalweg.group_value import bag_value, begun_state, merged_value
 from thalweg.operators.aggregate_calls import measured
@@ -104,7 +104,8 @@ class Node:
 class Assembly:
     """The operators of some plans, in the order in which they step.
 
-    With a store, expressions run compiled as soon as it has their code.
+    With a store, expressions run compiled as soon as it has their code. `adaptation` is that
+    of the plan that is being turned into operators.
     """
 
     def __init__(
@@ -113,20 +114,21 @@ class Assembly:
         tables: Mapping[str, Sequence[Values]],
         load_python: Callable[[str], Any],
         store: CodeStore | None = None,
-        filters: str = DEFAULT_FILTERS,
     ) -> None:
         self.failures = Failures()
         self._ranks = ranks
         self._tables = tables
         self._scalar = Compiler(load_python)
-        self.compiler = VectorCompiler(self._scalar, self.failures, store, filters)
+        self.compiler = VectorCompiler(self._scalar, self.failures, store)
+        self.adaptation = DEFAULT
         self.nodes: list[Node] = []
         self._known: dict[Any, int] = {}
         # By join: the stores that it looks into beside its inputs.
         self.stores: dict[int, set[int]] = {}
 
-    def answer(self, plan: Plan) -> int:
+    def answer(self, plan: Plan, adaptation: Adaptation = DEFAULT) -> int:
         """The operator that has the records of a query."""
+        self._adapt(adaptation)
         if plan.is_stream:
             index = self._node(plan)
             return self._add(StreamAnswerRun(plan.schema), (index,))
@@ -135,9 +137,14 @@ class Assembly:
             return self._add(NetAnswerRun(plan.schema), (index,))
         return self._add(RelationAnswerRun(plan.schema), (index,))
 
-    def sent(self, plan: Plan) -> int:
+    def sent(self, plan: Plan, adaptation: Adaptation = DEFAULT) -> int:
         """The operator of what an exchange sends on."""
+        self._adapt(adaptation)
         return self._ordered(plan) if plan.is_stream else self._node(plan)
+
+    def _adapt(self, adaptation: Adaptation) -> None:
+        self.adaptation = adaptation
+        self.compiler.filters = adaptation.filters
 
     def _add(
         self,

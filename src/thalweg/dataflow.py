@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
+from thalweg.adapt.choices import DEFAULT, Adaptation
 from thalweg.adapt.decisions import Decision
-from thalweg.adapt.policies import DEFAULT_FILTERS
 from thalweg.assembly import Assembly, Node, Origin, Values
 from thalweg.evaluate import Note
 from thalweg.operators.answer import NetAnswerRun, Records, RelationAnswerRun, StreamAnswerRun
@@ -45,8 +46,8 @@ class Stepped:
 class Dataflow:
     """Queries, and fragments that exchanges send on.
 
-    With a store, expressions run compiled as soon as it has their code. `filters` names the
-    policy for the order of filters.
+    With a store, expressions run compiled as soon as it has their code. `adaptations` say what
+    may change while they run.
     """
 
     def __init__(
@@ -57,11 +58,17 @@ class Dataflow:
         tables: Mapping[str, Sequence[Values]],
         load_python: Callable[[str], Any],
         store: CodeStore | None = None,
-        filters: str = DEFAULT_FILTERS,
+        adaptations: Mapping[Purpose, Adaptation] = MappingProxyType({}),
     ) -> None:
-        assembly = Assembly(ranks, tables, load_python, store, filters)
-        self._answers = {name: assembly.answer(plan) for name, plan in queries.items()}
-        self._sent = {exchange.number: assembly.sent(exchange.plan) for exchange in exchanges}
+        assembly = Assembly(ranks, tables, load_python, store)
+        self._answers = {
+            name: assembly.answer(plan, adaptations.get(name, DEFAULT))
+            for name, plan in queries.items()
+        }
+        self._sent = {
+            exchange.number: assembly.sent(exchange.plan, adaptations.get(exchange.number, DEFAULT))
+            for exchange in exchanges
+        }
         self._nodes, self._failures = assembly.nodes, assembly.failures
         self._compiler = assembly.compiler
         self._purposes = self._find_purposes(assembly.stores)

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from thalweg.adapt.policies import DEFAULT_FILTERS, FILTER_POLICIES
+from thalweg.adapt.choices import CACHE_CHOICES, JOIN_POLICIES, Adaptation
+from thalweg.adapt.policies import FILTER_POLICIES
 from thalweg.errors import QueryError, Span, did_you_mean
 from thalweg.functions.calendar import is_zone
+from thalweg.units import size_in_bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """`timezone`: the wall clock of dates and of timestamps written without a zone.
-    `adapt_filters`: by which policy filters change their order, the same for all queries."""
+    `adapt_filters` and `adapt_joins`: by which policies they change their order. `adapt_caches`:
+    whether joins keep subresults; `cache_memory`: how much of them in one process."""
 
     timezone: str = "UTC"
-    adapt_filters: str = DEFAULT_FILTERS
+    adapt_filters: str = "a-greedy"
+    adapt_joins: str = "a-greedy"
+    adapt_caches: str = "on"
+    cache_memory: str = "64MB"
 
     def __post_init__(self) -> None:
         if not isinstance(self.timezone, str) or not is_zone(self.timezone):
@@ -24,12 +31,28 @@ class Settings:
                 f"{self.timezone!r} is not a time zone",
                 hint="name one as in 'UTC', 'Europe/Paris' or '+02:00'",
             )
-        if self.adapt_filters not in FILTER_POLICIES:
+        _check(self.adapt_filters, FILTER_POLICIES, "no policy for the order of filters")
+        _check(self.adapt_joins, JOIN_POLICIES, "no policy for the order of joins")
+        _check(self.adapt_caches, CACHE_CHOICES, "no choice for the caches of joins")
+        if not isinstance(self.cache_memory, str) or size_in_bytes(self.cache_memory) is None:
             raise QueryError(
-                f"{self.adapt_filters!r} is no policy for the order of filters",
-                detail=f"Policies are: {', '.join(FILTER_POLICIES)}.",
-                hint=did_you_mean(str(self.adapt_filters), FILTER_POLICIES),
+                f"{self.cache_memory!r} is not an amount of memory", hint="write it as in '64MB'"
             )
+
+    @property
+    def adaptation(self) -> Adaptation:
+        memory = size_in_bytes(self.cache_memory)
+        assert memory is not None, "the amount of memory was checked"
+        return Adaptation(self.adapt_filters, self.adapt_joins, self.adapt_caches, memory)
+
+
+def _check(value: object, choices: Collection[str], mistake: str) -> None:
+    if value not in choices:
+        raise QueryError(
+            f"{value!r} is {mistake}",
+            detail=f"There are: {', '.join(choices)}.",
+            hint=did_you_mean(str(value), choices),
+        )
 
 
 NAMES = tuple(f.name.replace("adapt_", "adapt.") for f in fields(Settings))

@@ -1,4 +1,4 @@
-"""Units of time, and lengths of time exact to the nanosecond."""
+"""Units of time, lengths of time exact to the nanosecond, and amounts of memory."""
 
 from __future__ import annotations
 
@@ -18,6 +18,19 @@ def exact_number(text: str) -> Fraction | None:
     if len(text) > _LONGEST_NUMBER or not _NUMBER.fullmatch(text):
         return None
     return Fraction(text)
+
+
+_SIZE = re.compile(r"([0-9.]+)\s*([KMGT]?)(i?)B", re.IGNORECASE)
+
+
+def size_in_bytes(text: str) -> int | None:
+    """What an amount such as 64MB or 1.5 GiB is in bytes; None if it is none."""
+    found = _SIZE.fullmatch(text.strip())
+    number = exact_number(found[1]) if found else None
+    if found is None or number is None:
+        return None
+    power = " KMGT".index(found[2].upper() or " ")
+    return int(number * (1024 if found[3] else 1000) ** power)
 
 
 class Unit(Enum):

@@ -8,14 +8,14 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from thalweg.adapt.policies import DEFAULT_FILTERS
+from thalweg.adapt.choices import DEFAULT, Adaptation
 from thalweg.catalog import Query, Stream
-from thalweg.dataflow import Dataflow
+from thalweg.dataflow import Dataflow, Purpose
 from thalweg.intake.live import LiveSource
 from thalweg.intake.reading import StreamReader
 from thalweg.intake.shares import Pace, shares
@@ -54,8 +54,8 @@ class Work:
     """A batch has about `rows_per_batch` rows of all streams together, read by up to
     `parallel` tasks of each; a shard takes in `rows_at_once` of them. `followed` are the
     queries whose records the outlet reads; `keeps_answers`: it reads all of them once more
-    at the end. `begun` is when the job began, in microseconds of the clock; `filters` names the
-    policy for the order of filters."""
+    at the end. `begun` is when the job began, in microseconds of the clock; `adaptations` say by
+    query what may change while it runs."""
 
     root: Path
     placement: Placement
@@ -72,7 +72,7 @@ class Work:
     parallel: int = 1
     rows_at_once: int = _ROWS_AT_ONCE
     begun: int = 0
-    filters: str = DEFAULT_FILTERS
+    adaptations: Mapping[str, Adaptation] = field(default_factory=dict)
 
     def save(self) -> None:
         self.root.mkdir(parents=True, exist_ok=True)
@@ -149,8 +149,20 @@ class Work:
     def _dataflow(
         self, queries: Mapping[str, Plan], exchanges: list[Exchange], ranks: Mapping[str, int]
     ) -> Dataflow:
-        parts = (self.tables, self._load_python, self._store, self.filters)
+        parts = (self.tables, self._load_python, self._store, self._adaptations)
         return Dataflow(queries, exchanges, ranks, *parts)
+
+    @cached_property
+    def _adaptations(self) -> dict[Purpose, Adaptation]:
+        """By query, and by exchange those of the first query that needs it."""
+        found: dict[Purpose, Adaptation] = {}
+        for query in self.placement.queries:
+            own = self.adaptations.get(query.name, DEFAULT)
+            found[query.name] = own
+            for exchange in self.placement.exchanges:
+                if query.name in self.placement.queries_for(exchange.number):
+                    found.setdefault(exchange.number, own)
+        return found
 
     @cached_property
     def derived(self) -> list[Exchange]:

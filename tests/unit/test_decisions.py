@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from thalweg.adapt.choices import Adaptation
 from thalweg.cql.script import read_script
 from thalweg.job.plain import PlainJob
 from thalweg.job.script import work_of
@@ -27,9 +28,9 @@ CREATE QUERY few AS SELECT ISTREAM(key) FROM S [NOW]
 """
 
 
-def run(folder: Path, policy: str) -> PlainJob:
+def run(folder: Path, script: str) -> PlainJob:
     folder.mkdir()
-    (folder / "few.cql").write_text(SCRIPT.format(policy=policy, rows=ROWS))
+    (folder / "few.cql").write_text(script)
     program = bind_script(read_script(folder / "few.cql"), (folder,))
     work = replace(work_of(program, folder / "job", {}, ROWS, []), shards=1)
     work.save()
@@ -41,7 +42,9 @@ def run(folder: Path, policy: str) -> PlainJob:
 
 @pytest.mark.parametrize("policy", ["a-greedy", "sweep", "independent", "local-swaps"])
 def test_filters_change_their_order(policy: str, tmp_path: Path, thalweg: Command) -> None:
-    fixed, adapting = (run(tmp_path / name, name) for name in ("off", policy))
+    fixed, adapting = (
+        run(tmp_path / name, SCRIPT.format(policy=name, rows=ROWS)) for name in ("off", policy)
+    )
     assert adapting.entry.records == fixed.entry.records
     assert 0 < fixed.entry.records["few"] < ROWS // 100
     assert not list(kept_decisions(fixed.work.root))
@@ -56,3 +59,26 @@ def test_a_folder_without_decisions(tmp_path: Path, thalweg: Command) -> None:
     ended = thalweg("decisions", str(tmp_path))
     assert ended.code == 1
     assert "is not a checkpoint" in ended.err
+
+
+def test_every_query_adapts_as_it_was_created_to(tmp_path: Path) -> None:
+    several = """
+CREATE STREAM S (key BIGINT, ts TIMESTAMP) TIMESTAMP BY ts
+  FROM generator('numbers', rows = {rows}, rate = 100000);
+SET adapt.filters = 'off';
+SET adapt.joins = 'independent';
+CREATE QUERY fixed AS SELECT ISTREAM(key) FROM S [NOW]
+  WHERE key % 7 >= 0 AND key % 10 <> 1 AND key % 5000 = 3;
+SET adapt.filters = 'a-greedy';
+SET cache_memory = '1.5 KiB';
+CREATE QUERY adapting AS SELECT ISTREAM(key) FROM S [NOW]
+  WHERE key % 7 >= 0 AND key % 10 <> 1 AND key % 5000 = 2;
+"""
+    work = run(tmp_path / "several", several.format(rows=ROWS)).work
+    assert work.adaptations == {
+        "fixed": Adaptation(filters="off", joins="independent"),
+        "adapting": Adaptation(joins="independent", cache_memory_bytes=1536),
+    }
+    changed = {text for _, decision in kept_decisions(work.root) for text in decision.after}
+    assert any(text.endswith("= 2") for text in changed)
+    assert not any(text.endswith("= 3") for text in changed)

@@ -18,4 +18,3 @@ FILTER_POLICIES: dict[str, MakePolicy] = {
     "local-swaps": LocalSwaps,
     "off": None,
 }
-DEFAULT_FILTERS = "a-greedy"

@@ -167,7 +167,7 @@ def work_of(
         frozenset(followed),
         bool(whole),
         begun=wall_clock(),
-        filters=program.settings.adapt_filters,
+        adaptations={query.name: query.settings.adaptation for query in queries},
     )
 
 

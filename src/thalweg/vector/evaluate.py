@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from thalweg.adapt.choices import DEFAULT
 from thalweg.adapt.decisions import Decision
-from thalweg.adapt.policies import DEFAULT_FILTERS, FILTER_POLICIES
+from thalweg.adapt.policies import FILTER_POLICIES
 from thalweg.evaluate import Compiler, Failures
 from thalweg.plan.expressions import Expression, columns_used, conjuncts
 from thalweg.vector.chain import Chain
@@ -27,22 +28,18 @@ class VectorCompiler:
     """Turns expressions into functions over columns, each once.
 
     Without a store of code everything is interpreted. `filters` names the policy for the
-    order of predicates.
+    order of predicates, in the chains that are asked for from then on.
     """
 
     def __init__(
-        self,
-        scalar: Compiler,
-        failures: Failures,
-        store: CodeStore | None = None,
-        filters: str = DEFAULT_FILTERS,
+        self, scalar: Compiler, failures: Failures, store: CodeStore | None = None
     ) -> None:
+        self.filters = DEFAULT.filters
         self._plain = Interpreter(scalar, failures)
         self._partly = Interpreter(scalar, failures, self)
         self._store = store
         self._failures = failures
         self._loops: list[Loop] = []
-        self._policy = FILTER_POLICIES[filters]
         self._chains: list[Chain] = []
         # Keyed by identity, as in `thalweg.evaluate`.
         self._known: dict[int, tuple[Expression, Vectorized]] = {}
@@ -55,8 +52,8 @@ class VectorCompiler:
 
     def chain(self, predicates: Sequence[Expression]) -> Chain:
         """The rows on which all predicates are true."""
-        given = (self._plain, self._partly, self._store, self._failures, self._policy)
-        chain = Chain(predicates, *given)
+        given = (self._plain, self._partly, self._store, self._failures)
+        chain = Chain(predicates, *given, FILTER_POLICIES[self.filters])
         self._chains.append(chain)
         self._loops += chain.loops
         return chain
