@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from thalweg.adapt.choices import DEFAULT, Adaptation
+from thalweg.adapt.policies import FILTER_POLICIES
 from thalweg.evaluate import Compiler, Failures
 from thalweg.group_value import bag_value, begun_state, merged_value
 from thalweg.operators.aggregate_calls import measured
@@ -24,6 +25,7 @@ from thalweg.operators.base import Operator
 from thalweg.operators.by_definition import ByDefinitionRun, Leaf
 from thalweg.operators.counted import CountedRun, EnteringRun, NetStreamRun, StreamOperatorRun
 from thalweg.operators.join import JoinRun
+from thalweg.operators.join_caches import CachePool
 from thalweg.operators.leaves import ReceivedRun, StreamRun, TableRun
 from thalweg.operators.measures import Bag, States
 from thalweg.operators.pane_aggregate import PaneAggregateRun
@@ -121,6 +123,7 @@ class Assembly:
         self._scalar = Compiler(load_python)
         self.compiler = VectorCompiler(self._scalar, self.failures, store)
         self.adaptation = DEFAULT
+        self._cache_pool: CachePool | None = None
         self.nodes: list[Node] = []
         self._known: dict[Any, int] = {}
         # By join: the stores that it looks into beside its inputs.
@@ -300,10 +303,19 @@ class Assembly:
                 stores.add(store)
                 return view
 
-            run = JoinRun(graph, self.compiler, needed, view_of)
+            make = FILTER_POLICIES[self.adaptation.joins]
+            run = JoinRun(graph, self.compiler, needed, view_of, make, self._pool())
             self._known[key] = self._add(run, inputs)
             self.stores[self._known[key]] = stores
         return self._known[key]
+
+    def _pool(self) -> CachePool | None:
+        """The memory for subresults of joins: as much as the first that keeps some may have."""
+        if self.adaptation.caches == "off":
+            return None
+        if self._cache_pool is None:
+            self._cache_pool = CachePool(self.adaptation.cache_memory_bytes)
+        return self._cache_pool
 
     def _view(self, member: Plan, key: tuple[int, ...]) -> tuple[int, StoreView]:
         """The rows of a member of a join, from a store that others may read too."""

@@ -19,6 +19,7 @@ from thalweg.evaluate import Note
 from thalweg.operators.answer import NetAnswerRun, Records, RelationAnswerRun, StreamAnswerRun
 from thalweg.operators.base import Moment, certain, next_time, restore, snapshot
 from thalweg.operators.delta import BEFORE_TIME, FOREVER, Delta
+from thalweg.operators.join import JoinRun
 from thalweg.plan.nodes import Plan
 from thalweg.plan.placed import Exchange
 from thalweg.vector.compiled.store import CodeStore
@@ -151,10 +152,12 @@ class Dataflow:
         """All that passes from one batch to the next, operator by operator."""
         return [snapshot(node.operator) for node in self._nodes]
 
-    def restore(self, state: list[tuple[Any, ...]]) -> None:
-        """Go on from where another dataflow of the same plans was."""
+    def restore(self, state: list[tuple[Any, ...]], is_own: bool = False) -> None:
+        """Go on from where another dataflow of the same plans was, or this one itself."""
         for node, part in zip(self._nodes, state, strict=True):
             restore(node.operator, part)
+            if isinstance(node.operator, JoinRun) and not is_own:
+                node.operator.forget()
 
     def _records(self, index: int) -> Records:
         operator = self._nodes[index].operator

@@ -123,6 +123,53 @@ def assign_slots(
 
 
 @kernel
+def find_slots(
+    words: Any,
+    hashes: Any,
+    content: Any,
+    offsets: Any,
+    table: Any,
+    slot_words: Any,
+    slot_hashes: Any,
+    pool: Any,
+    places: Any,
+    slots: Any,
+) -> None:
+    """The slots of rows, -1 for those that have none."""
+    mask = len(table) - 1
+    width = words.shape[1]
+    with_texts = len(places) > 0
+    for row in range(len(words)):
+        hashed = hashes[row]
+        at = hashed & mask
+        while True:
+            slot = table[at]
+            if slot == -1:
+                break
+            if slot_hashes[slot] == hashed:
+                same = True
+                for column in range(width):
+                    if slot_words[slot, column] != words[row, column]:
+                        same = False
+                        break
+                if same and with_texts:
+                    begin = offsets[row]
+                    length = offsets[row + 1] - begin
+                    start = places[slot, 0]
+                    if length != places[slot, 1]:
+                        same = False
+                    else:
+                        for i in range(length):
+                            if content[begin + i] != pool[start + i]:
+                                same = False
+                                break
+                if same:
+                    break
+            at = (at + 1) & mask
+        slots[row] = slot
+
+
+@kernel
 def release_slots(slots: Any, table: Any, slot_hashes: Any, free: Any, counts: Any) -> None:
     """Take slots out; what was pushed along by them moves back."""
     mask = len(table) - 1
@@ -206,6 +253,31 @@ class SlotTable:
         if self.texts is not None:
             self.texts.put(slots[fresh], given, fresh)
         return slots, fresh
+
+    def find(self, words: Words, texts: Texts | None = None) -> Slots:
+        """The slot of each row, -1 where there is none."""
+        given = texts or no_texts()
+        slots = np.empty(len(words), np.int64)
+        find_slots(
+            words,
+            hash_rows(words, texts),
+            given.content,
+            given.offsets,
+            self._table,
+            self.words,
+            self._hashes,
+            NO_BYTES if self.texts is None else self.texts.bytes,
+            NO_PLACES if self.texts is None else self.texts.places,
+            slots,
+        )
+        return slots
+
+    @property
+    def size(self) -> int:
+        """Bytes in use."""
+        own = self.words, self._table, self._hashes, self._free
+        texts = () if self.texts is None else (self.texts.bytes, self.texts.places)
+        return sum(array.nbytes for array in (*own, *texts))
 
     def release(self, slots: Slots) -> None:
         release_slots(slots, self._table, self._hashes, self._free, self._counts)

@@ -19,7 +19,9 @@ import numpy as np
 from thalweg.adapt.greedy import AGreedy
 from thalweg.adapt.policies import MakePolicy
 from thalweg.operators.base import Moment
+from thalweg.operators.cache_watch import CacheWatch
 from thalweg.operators.delta import Delta, combined
+from thalweg.operators.join_caches import CachePool, JoinCaches
 from thalweg.operators.join_graph import Place, Topology
 from thalweg.operators.join_pipeline import Pipeline
 from thalweg.operators.join_walk import Predicate, Walk
@@ -34,7 +36,8 @@ from thalweg.vector.evaluate import VectorCompiler
 class JoinRun:
     """`needed` are the columns that somebody above reads; the others stay empty.
 
-    `view_of` gives a member's rows by some of its columns.
+    `view_of` gives a member's rows by some of its columns. With a pool of memory, subresults
+    are kept.
     """
 
     STATE: ClassVar[tuple[str, ...]] = ()
@@ -46,10 +49,11 @@ class JoinRun:
         needed: frozenset[int],
         view_of: Callable[[int, tuple[int, ...]], StoreView],
         make: MakePolicy = AGreedy,
+        pool: CachePool | None = None,
     ) -> None:
         self._graph = graph
         self._needed = needed
-        self._topology = topology = Topology(graph, any_order=make is not None)
+        self._topology = topology = Topology(graph, any_order=make is not None or pool is not None)
         self._predicates = [
             Predicate(
                 frozenset(topology.place(c)[0] for c in columns_used(predicate)),
@@ -67,12 +71,20 @@ class JoinRun:
         self.pipelines = [
             Pipeline(member, topology, conditioned, self._walk, make) for member in topology.members
         ]
+        self.caches: JoinCaches | None = None
+        self.cache_watch: CacheWatch | None = None
+        if pool is not None and len(topology.members) > 2:
+            asked = needed.union(*(p.columns for p in self._predicates))
+            self.caches = JoinCaches(
+                topology, self.pipelines, self._walk, graph.schema, asked, pool
+            )
+            self.cache_watch = CacheWatch(self.caches)
 
-    def _walk(self, root: int, base: Callable[[Place], Vector]) -> Walk:
+    def _walk(self, members: frozenset[int], base: Callable[[Place], Vector], turn: int) -> Walk:
         return Walk(
-            frozenset((root,)),
+            members,
             base,
-            root,
+            turn,
             self._topology,
             self._views,
             self._predicates,
@@ -84,12 +96,23 @@ class JoinRun:
         for member, delta in enumerate(inputs):
             if not len(delta):
                 continue
-            for walk, partial in self.pipelines[member].run(self._joinable(member, delta)):
-                if len(partial):
-                    results.append(walk.result(partial, self._needed))
+            rows = self._joinable(member, delta)
+            for walk, partial in self.pipelines[member].run(rows):
+                results.append(walk.result(partial, self._needed))
+            if self.caches is not None:
+                self.caches.update(member, rows)
         for (member, _), view in self._views.items():
             view.release(min(f for m, f in enumerate(moment.frontiers) if m != member))
+        if self.caches is not None:
+            self.caches.release(moment.frontiers)
+        if self.cache_watch is not None:
+            self.cache_watch.after_step()
         return combined(results, self._graph.schema)
+
+    def forget(self) -> None:
+        """The rows that are stored are others than those that came here."""
+        if self.caches is not None:
+            self.caches.forget()
 
     def _joinable(self, member: int, delta: Delta) -> Delta:
         """Rows whose keys are not NULL, and equal where one class has several of their columns."""

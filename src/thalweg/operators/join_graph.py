@@ -43,10 +43,11 @@ class Topology:
         self.members = range(len(graph.members))
         self._offsets = [0, *accumulate(len(member.schema) for member in graph.members)]
         self.classes = [[self.place(c) for c in sorted(key.columns)] for key in graph.keys]
+        self._class_of = {p: c for c, places in enumerate(self.classes) for p in places}
         self.indexes: list[set[tuple[int, ...]]] = [set() for _ in self.members]
         self.first_orders = [self._first_order(member) for member in self.members]
         self.neighbours = {m: self._neighbours(m) for m in self.members}
-        self.is_connected = all(self._is_reached_from(m) for m in self.members[:1])
+        self.is_connected = self.are_joined(frozenset(self.members))
         if any_order and self.is_connected:
             for member, others in self.neighbours.items():
                 for other in others:
@@ -61,6 +62,10 @@ class Topology:
         """The number in the join of a member's column."""
         return self._offsets[place[0]] + place[1]
 
+    def class_of(self, place: Place) -> int:
+        """The number of the class that a column belongs to."""
+        return self._class_of[place]
+
     def own_places(self, member: int) -> list[list[Place]]:
         """By class: the member's own columns."""
         own = ([p for p in places if p[0] == member] for places in self.classes)
@@ -69,13 +74,16 @@ class Topology:
     def _neighbours(self, member: int) -> tuple[int, ...]:
         return tuple(m for m in self.members if m != member and self._shared(m, (member,)))
 
-    def _is_reached_from(self, first: int) -> bool:
-        reached, waiting = {first}, [first]
-        while waiting:
-            fresh = set(self.neighbours[waiting.pop()]) - reached
-            reached |= fresh
-            waiting += fresh
-        return len(reached) == len(self.members)
+    def from_within(self, first: int, members: frozenset[int]) -> tuple[int, ...]:
+        """The members that are reached from one of them by way of others of them, in order."""
+        reached = [first]
+        for near in reached:
+            reached += [m for m in self.neighbours[near] if m in members and m not in reached]
+        return tuple(reached[1:])
+
+    def are_joined(self, members: frozenset[int]) -> bool:
+        """Whether members are joined among themselves, without any others."""
+        return len(self.from_within(min(members), members)) == len(members) - 1
 
     def _first_order(self, first: int) -> tuple[int, ...]:
         """The order to begin with: always the member with the most columns to look it up by."""

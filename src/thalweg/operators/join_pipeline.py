@@ -2,14 +2,14 @@
 
 They meet the other inputs in an order of their own, which may change between two stretches
 of rows: every order finds the same combinations, and the rows that are stored stay as they
-are.
+are. Caches may stand for some look-ups; what is not in them is looked up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from time import perf_counter_ns
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from time import thread_time_ns
 
 import numpy as np
 
@@ -17,30 +17,56 @@ from thalweg.adapt.drops import Index, Order
 from thalweg.adapt.filter_order import FilterOrder, Spent
 from thalweg.adapt.join_order import look_ups, path_to, spanning_tree
 from thalweg.adapt.policies import MakePolicy
-from thalweg.operators.delta import Delta
+from thalweg.operators.delta import BEFORE_TIME, FOREVER, Delta
+from thalweg.operators.join_cache import SegmentCache
 from thalweg.operators.join_graph import Lookup, Place, Topology
 from thalweg.operators.join_walk import BASE, Partial, Walk
-from thalweg.vector.column import Vector
+from thalweg.vector.column import Columns, Vector
 
 # Rows in a stretch as long as it is not known which order is good.
 UNSURE_ROWS = 8192
+# Rows that pass by the caches now and then, and the part of all rows that they are.
+BYPASS_ROWS, BYPASS_SHARE = 32_768, 0.01
 # With more partners than this for a combination that has any, it pays to look for the
-# others' first ones before all are found. (m) Equal at 1.3 to 1.6.
+# others' first ones before all are found.
 MANY_PARTNERS = 1.5
 
-NewWalk = Callable[[int, Callable[[Place], Vector]], Walk]
+# Combinations that begin with rows which stand for some members, at the turn of one.
+NewWalk = Callable[[frozenset[int], Callable[[Place], Vector], int], Walk]
+Found = tuple[Walk, Partial]
+
+
+@dataclass(frozen=True)
+class Cached:
+    """A cache in place of some look-ups; `there` are the columns to ask it by."""
+
+    cache: SegmentCache
+    lookups: tuple[Lookup, ...]
+    there: tuple[Place, ...]
 
 
 @dataclass(frozen=True)
 class Path:
-    """Look-ups in an order; `can_wait` where no later one depends on what is found."""
+    """Look-ups in an order; `can_wait` where no later one depends on what is found. With
+    caches, some of them are replaced; by position of the first."""
 
     lookups: tuple[Lookup, ...]
     can_wait: tuple[bool, ...]
+    cached: dict[int, Cached]
+
+
+@dataclass
+class Passed:
+    """What came to a look-up, what left it, and how long it took."""
+
+    entered: int = 0
+    left: int = 0
+    nanos: int = 0
 
 
 class Pipeline:
-    """`order` is one of the other members, numbered without the root."""
+    """`order` is one of the other members, numbered without the root. `plain` and `cached` say
+    what rows cost without and with caches, `passed` by member what look-ups did without."""
 
     def __init__(
         self,
@@ -63,70 +89,181 @@ class Pipeline:
         self._paths: dict[Order, Path] = {}
         # By member: the partners of a combination that has any, lately.
         self._partners = dict.fromkeys(self.others, 1.0)
-        self.spent = {member: (Spent(), Spent()) for member in self.others}
+        # By position of the first look-up that it replaces.
+        self.caches: dict[int, Cached] = {}
+        self._cached_order: Order | None = None
+        self.passed = {member: Passed() for member in self.others}
+        self.plain, self.cached = Spent(), Spent()
+        self._bypassed, self._cached_before = 0, 0
+        # Who wants to see the combinations that come to a position.
+        self.watch: Callable[[int, Walk, Partial], None] | None = None
+
+    # Which way
+
+    def members(self, order: Order) -> tuple[int, ...]:
+        """Members as they are looked up, in an order of filters."""
+        members = tuple(self.others[number] for number in order)
+        return look_ups(members, self._tree) if self._is_free else members
 
     def path(self, order: Order) -> Path:
         if order not in self._paths:
-            members = tuple(self.others[number] for number in order)
-            if self._is_free:
-                members = look_ups(members, self._tree)
-            lookups = self._topology.lookups(self.root, members)
-            needed = [
-                frozenset[int]().union(*(x.needs for x in lookups[at:]))
-                for at in range(len(lookups))
-            ]
-            free = tuple(
-                x.member not in self._conditioned and x.member not in later
-                for x, later in zip(lookups, needed, strict=True)
-            )
-            self._paths[order] = Path(lookups, free)
+            lookups = self._topology.lookups(self.root, self.members(order))
+            later = [_needs(lookups[at:]) | self._conditioned for at in range(len(lookups))]
+            can_wait = (x.member not in needed for x, needed in zip(lookups, later, strict=True))
+            self._paths[order] = Path(lookups, tuple(can_wait), {})
         return self._paths[order]
 
-    def run(self, delta: Delta) -> Iterator[tuple[Walk, Partial]]:
+    def use(self, caches: dict[int, Cached]) -> None:
+        """Caches for the order of now, by the position of the first look-up they replace."""
+        self.caches, self._cached_order = caches, self.order.order
+        self._bypassed, self._cached_before = 0, self.cached.rows
+
+    def _next(self, left: int) -> tuple[Path, Order, bool, int]:
+        """How the next rows go, and how many of those that are left."""
+        order = self.order.next()
+        path = self.path(order)
+        if self.order.is_unsure:
+            return path, order, True, min(left, UNSURE_ROWS)
+        if not self.caches or self._cached_order != order:
+            return path, order, True, left
+        if self._bypassed <= BYPASS_SHARE * (self.cached.rows - self._cached_before):
+            return path, order, True, min(left, BYPASS_ROWS)
+        return replace(path, cached=self.caches), order, False, left
+
+    # Going it
+
+    def run(self, delta: Delta) -> Iterator[Found]:
         """The combinations of all rows, stretch by stretch."""
         first = 0
         while first < len(delta):
-            end = len(delta)
-            if self.order.is_unsure:
-                end = min(end, first + UNSURE_ROWS)
-            yield self._stretch(
-                delta if end - first == len(delta) else delta.part(slice(first, end))
-            )
-            first = end
+            path, order, is_plain, rows = self._next(len(delta) - first)
+            whole = rows == len(delta)
+            part = delta if whole else delta.part(slice(first, first + rows))
+            yield from self._stretch(part, path, order, is_plain)
+            first += rows
 
-    def _stretch(self, delta: Delta) -> tuple[Walk, Partial]:
-        order = self.order.next()
-        path = self.path(order)
-        walk = self._new_walk(self.root, lambda place: delta.columns[place[1]])
-        began = perf_counter_ns()
+    def _stretch(self, delta: Delta, path: Path, order: Order, is_plain: bool) -> list[Found]:
+        walk = self._new_walk(frozenset((self.root,)), lambda p: delta.columns[p[1]], self.root)
+        began = thread_time_ns()
         partial = walk.begin(delta.start, delta.end, delta.weight)
-        counts, waiting = [len(delta)], []
-        for at, (lookup, can_wait) in enumerate(zip(path.lookups, path.can_wait, strict=True)):
-            if not len(partial):
-                counts.append(0)
+        counts = [len(delta)]
+        found = self._course(path, 0, walk, partial, [], counts)
+        nanos = thread_time_ns() - began
+        (self.plain if is_plain else self.cached).add(len(delta), nanos)
+        if is_plain and self.caches:
+            self._bypassed += len(delta)
+        if self._is_free:
+            if is_plain:
+                counts += [0] * (len(path.lookups) + 1 - len(counts))
+                self.order.ran(order, counts, nanos)
+            self._learn(walk)
+            if self.order.wants_profile and not self.caches:
+                self._profile(delta)
+        return found
+
+    def _course(
+        self,
+        path: Path,
+        at: int,
+        walk: Walk,
+        partial: Partial,
+        waiting: list[Lookup],
+        counts: list[int],
+    ) -> list[Found]:
+        """From a position on to the end."""
+        found: list[Found] = []
+        while at < len(path.lookups) and len(partial):
+            if self.watch is not None:
+                self.watch(at, walk, partial)
+            cached = path.cached.get(at)
+            if cached is not None:
+                at += len(cached.lookups)
+                partial, missed = self._ask(cached, walk, partial)
+                if len(missed):
+                    other = walk.copy()
+                    for lookup in cached.lookups:
+                        missed = other.expand(lookup, missed)
+                    found += self._course(path, at, other, missed, list(waiting), [])
                 continue
-            is_last = at == len(path.lookups) - 1
-            before, since = len(partial), perf_counter_ns()
-            if can_wait and not is_last and self._partners[lookup.member] > MANY_PARTNERS:
-                waiting.append(lookup)
-                partial = walk.drop(lookup, partial)
-            elif can_wait and waiting and is_last:
-                partial = walk.generate([*waiting, lookup], partial)
-                waiting = []
-            else:
-                partial = walk.expand(lookup, partial)
-            spent, found = self.spent[lookup.member]
-            spent.add(before, perf_counter_ns() - since)
-            found.rows += len(partial)
+            partial = self._look_up(path, at, walk, partial, waiting)
             counts.append(len(partial))
+            at += 1
         if waiting and len(partial):
             partial = walk.generate(waiting, partial)
-        if self._is_free:
-            self.order.ran(order, counts, perf_counter_ns() - began)
-            self._learn(walk)
-            if self.order.wants_profile:
-                self._profile(delta)
-        return walk, partial
+        return [*found, (walk, partial)] if len(partial) else found
+
+    def _look_up(
+        self, path: Path, at: int, walk: Walk, partial: Partial, waiting: list[Lookup]
+    ) -> Partial:
+        lookup, can_wait = path.lookups[at], path.can_wait[at]
+        is_last = at == len(path.lookups) - 1
+        passed, began = self.passed[lookup.member], thread_time_ns()
+        passed.entered += len(partial)
+        if can_wait and not is_last and self._partners[lookup.member] > MANY_PARTNERS:
+            waiting.append(lookup)
+            partial = walk.drop(lookup, partial)
+        elif can_wait and is_last and waiting:
+            partial = walk.generate([*waiting, lookup], partial)
+            waiting.clear()
+        else:
+            partial = walk.expand(lookup, partial)
+        passed.left += len(partial)
+        passed.nanos += thread_time_ns() - began
+        return partial
+
+    # Caches
+
+    def _ask(self, cached: Cached, walk: Walk, partial: Partial) -> tuple[Partial, Partial]:
+        """Combinations with what a cache has for them, and those that it has nothing about."""
+        cache, began = cached.cache, thread_time_ns()
+        partial, keys = walk.keys(cached.there, partial)
+        entries = cache.find(keys, len(partial))
+        missing = np.flatnonzero(entries < 0)
+        counts = cache.counts
+        counts.probes += len(entries)
+        counts.hits += len(entries) - len(missing)
+        filling = 0
+        if len(missing):
+            since = thread_time_ns()
+            entries[missing] = self._fill(
+                cached, tuple(key.take(missing) for key in keys), len(missing)
+            )
+            filling = thread_time_ns() - since
+        there = entries >= 0
+        missed = partial.where(~there)
+        if len(missed):
+            partial, entries = partial.where(there), entries[there]
+        found = cache.matches(entries, partial.start, partial.end)
+        walk.sides.update(dict.fromkeys(cache.segment.members, cache))
+        partial = walk.joined(partial, found, cache.segment.members)
+        counts.filling += filling
+        counts.probing += thread_time_ns() - began - filling
+        return partial, missed
+
+    def _fill(self, cached: Cached, keys: Columns, length: int) -> Index:
+        """Have entries for keys, as far as there is room; -1 for those that have none."""
+        cache = cached.cache
+        entries, fresh = cache.admit(keys, length)
+        if not len(fresh):
+            return entries
+        columns = {c: keys[at].take(fresh) for at, c in enumerate(cache.segment.classes)}
+        walk = self._new_walk(
+            frozenset(), lambda place: columns[self._topology.class_of(place)], self.root
+        )
+        partial = walk.begin(
+            np.full(len(fresh), BEFORE_TIME),
+            np.full(len(fresh), FOREVER),
+            np.ones(len(fresh), np.int64),
+        )
+        for lookup in cached.lookups:
+            if len(partial):
+                partial = walk.expand(lookup, partial)
+        if len(partial):
+            keep(cache, walk, partial, entries[fresh][partial.rows[BASE]])
+            entries[~cache.are_there(np.maximum(entries, 0))] = -1
+        return entries
+
+    # Learning
 
     def _learn(self, walk: Walk) -> None:
         for member, (owners, partners) in walk.partners.items():
@@ -140,12 +277,22 @@ class Pipeline:
 
     def _met(self, delta: Delta, member: int, rows: Index) -> Index:
         """The rows for which there is something along the path to a member."""
-        walk = self._new_walk(self.root, lambda place: delta.columns[place[1]].take(rows))
+        walk = self._new_walk(
+            frozenset((self.root,)), lambda p: delta.columns[p[1]].take(rows), self.root
+        )
         partial = walk.begin(delta.start[rows], delta.end[rows], delta.weight[rows])
         *before, last = self._topology.lookups(self.root, path_to(member, self._tree))
         for lookup in before:
             partial = walk.expand(lookup, partial)
         met = walk.drop(last, partial).rows[BASE]
-        if len(before):
-            met = np.unique(met)
-        return rows[met]
+        return rows[np.unique(met) if before else met]
+
+
+def keep(cache: SegmentCache, walk: Walk, partial: Partial, entries: Index) -> None:
+    """Add combinations to entries of a cache."""
+    columns = tuple(walk.column(place, partial) for place in cache.segment.places)
+    cache.add(entries, columns, partial.start, partial.end, partial.weight)
+
+
+def _needs(lookups: Sequence[Lookup]) -> frozenset[int]:
+    return frozenset[int]().union(*(lookup.needs for lookup in lookups))

@@ -8,7 +8,8 @@ side by side: no look-up is repeated for what another one has multiplied.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -117,6 +118,12 @@ class Walk:
         # By member: the combinations that had partners in it, and how many.
         self.partners: dict[int, tuple[int, int]] = {}
 
+    def copy(self) -> Walk:
+        """The same rows, to find others in another way."""
+        other = copy(self)
+        other.sides, other.partners = dict(self.sides), {}
+        return other
+
     def begin(self, start: Times, end: Times, weight: Times) -> Partial:
         self._all = np.arange(len(start))
         return self._tested(Partial({BASE: self._all}, start, end, weight), None)
@@ -133,8 +140,7 @@ class Walk:
     def expand(self, lookup: Lookup, partial: Partial) -> Partial:
         """All partners of every combination."""
         partial, keys = self._keys(lookup, partial)
-        before = self._bound(partial)
-        return self.joined(partial, self._matches(lookup, partial, keys), (lookup.member,), before)
+        return self.joined(partial, self._matches(lookup, partial, keys), (lookup.member,))
 
     def drop(self, lookup: Lookup, partial: Partial) -> Partial:
         """The combinations that may have a partner. All of theirs are to be found later."""
@@ -152,7 +158,11 @@ class Walk:
         )
 
     def _keys(self, lookup: Lookup, partial: Partial) -> tuple[Partial, Columns]:
-        keys = tuple(self.column(there, partial) for there, _ in lookup.keys)
+        return self.keys([there for there, _ in lookup.keys], partial)
+
+    def keys(self, places: Sequence[Place], partial: Partial) -> tuple[Partial, Columns]:
+        """Combinations whose columns at some places are not NULL, and these columns."""
+        keys = tuple(self.column(place, partial) for place in places)
         if any(key.has_nulls for key in keys):
             there = np.logical_and.reduce([key.present() for key in keys])
             return partial.where(there), tuple(key.where(there) for key in keys)
@@ -189,10 +199,10 @@ class Walk:
         self,
         partial: Partial,
         found: Matches,
-        members: tuple[int, ...],
-        before: frozenset[int],
+        members: Iterable[int],
     ) -> Partial:
         """Combinations with what was found for them in some members."""
+        before = self._bound(partial)
         rows = {m: numbers.take(found.owners) for m, numbers in partial.rows.items()}
         waiting = {m: slots.take(found.owners) for m, slots in partial.waiting.items()}
         weight = partial.weight.take(found.owners) * found.weight

@@ -94,6 +94,10 @@ class Index:
             link_records(self.records, self._heads, self._shift, ring.head, ring.count)
         link_records(self.records, self._heads, self._shift, ring.tail, len(delta))
 
+    @property
+    def size(self) -> int:
+        return self.records.nbytes + self._heads.nbytes
+
     def last(self, slots: Times) -> Times:
         """By what rows are forgotten: their ends, or where they have none their starts."""
         last: Times = self.records[slots, self._last]
@@ -217,6 +221,10 @@ class NumberColumn:
         valid = None if self._valid is None else self._valid[slots]
         return Vector(self._type, self._data[slots], valid)
 
+    @property
+    def size(self) -> int:
+        return self._data.nbytes + (0 if self._valid is None else self._valid.nbytes)
+
     def move(self, ring: Ring, slots: Times, room: int) -> None:
         if not self._is_start:
             self._data = _moved(self._data, slots, room)
@@ -236,6 +244,10 @@ class KeyColumn:
 
     def take(self, ring: Ring, slots: Times, starts: Times) -> Vector:
         return Vector(self._type, self._index.records[slots, KEY].astype(FIXED[self._type]))
+
+    @property
+    def size(self) -> int:
+        return 0
 
     def move(self, ring: Ring, slots: Times, room: int) -> None:
         """The index does."""
@@ -280,6 +292,10 @@ class ArrowColumn:
         found = pa.chunked_array(self._parts).take(rows).combine_chunks()
         whole = found if isinstance(found, pa.Array) else pa.concat_arrays(found.chunks)
         return Vector(self._type, whole)
+
+    @property
+    def size(self) -> int:
+        return sum(part.nbytes for part in self._parts)
 
     def move(self, ring: Ring, slots: Times, room: int) -> None:
         kept = self.take(ring, slots, np.empty(0, np.int64)).data
@@ -341,6 +357,12 @@ class Store:
             self.ring.write(self._weights, delta.weight)
         self.index.add(self.ring, delta)
         self.ring.count += len(delta)
+
+    @property
+    def size(self) -> int:
+        """Bytes in use."""
+        own = sum(column.size for column in self._columns) + self.index.size
+        return own + (0 if self._weights is None else self._weights.nbytes)
 
     def weights(self, slots: Times) -> Times | int:
         return 1 if self._weights is None else self._weights[slots]

@@ -69,6 +69,8 @@ class Shard:
         self._working = Working(work.root, number)
         self._dataflow = work.shard(number)
         self._parts = Parts(work.part_sinks, number)
+        # The state that the operators stand at, if they have done all that led to it.
+        self._token: str | None = None
 
     def step(
         self, entry: Entry, takes: list[Taken], pieces: list[Piece], before: bytes | None
@@ -86,6 +88,7 @@ class Shard:
             was_rebuilt = self._recall(manifest, is_ours)
             if is_ours:
                 self._working.soil()
+        self._token = None
         stepped = self._advance(given, clock)
         with clock.time("write"):
             sent = self._send(stepped.sent, given.batch)
@@ -94,6 +97,7 @@ class Shard:
             parts = self._parts.due(given)
         with clock.time("store"):
             manifest, size = self._keep(manifest.after(given), given, is_ours)
+            self._token = manifest.token
         return ShardResult(
             self._number,
             manifest.to_bytes(),
@@ -119,20 +123,20 @@ class Shard:
         """Get to the state that a manifest describes; whether it had to be rebuilt."""
         value = self._working.attach(manifest.token) if is_ours else None
         if value is not None:
-            self._restore(value)
+            self._restore(value, is_own=manifest.token == self._token)
             return False
         self._dataflow = self._work.shard(self._number)
         self._parts = Parts(self._work.part_sinks, self._number)
         if manifest.snapshot is not None:
-            self._restore(read_snapshot(manifest.snapshot))
+            self._restore(read_snapshot(manifest.snapshot), is_own=False)
         for earlier in manifest.inputs:
             self._advance(earlier, Clock())
             self._parts.forget_due(earlier)
         return manifest != FIRST
 
-    def _restore(self, value: Any) -> None:
+    def _restore(self, value: Any, is_own: bool) -> None:
         state, waiting = value
-        self._dataflow.restore(state)
+        self._dataflow.restore(state, is_own)
         self._parts.waiting = waiting
 
     def _keep(self, manifest: Manifest, given: Input, is_ours: bool) -> tuple[Manifest, int]:

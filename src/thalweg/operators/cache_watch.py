@@ -1,0 +1,205 @@
+"""Sees what the look-ups and the caches of a join cost, and has the caches that pay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from thalweg.adapt.cache_loop import CacheLoop, Profile, Recurrence, Step
+from thalweg.adapt.caching import Candidate, candidates
+from thalweg.operators.join_caches import JoinCaches
+from thalweg.operators.join_pipeline import Passed, Pipeline
+from thalweg.operators.join_walk import Partial, Walk
+from thalweg.vector.hashing import hash_columns
+
+# Nanoseconds of a join's own work after which its caches are looked at.
+INTERVAL = 200_000_000
+# Prefix candidates and others, in all.
+MOST_CANDIDATES = 6
+# Rows without caches that say what a pipeline costs.
+ENOUGH_ROWS = 2048
+# Rows with caches after which they are judged; as many before are there to fill them.
+JUDGED_ROWS = 20_000
+# Keys of one batch that are looked at.
+_SOME_KEYS = 4096
+
+
+@dataclass(frozen=True)
+class CacheChange:
+    """Other caches in use: how many times faster that was to be, and was."""
+
+    before: frozenset[Candidate]
+    after: frozenset[Candidate]
+    expected: float
+    measured: float
+    is_kept: bool
+
+
+@dataclass
+class _Mark:
+    """Where the counters of a pipeline with caches stood."""
+
+    rows: int
+    nanos: int
+    updating: float
+    is_filled: bool
+
+
+@dataclass
+class CacheWatch:
+    caches: JoinCaches
+    changes: list[CacheChange] = field(default_factory=list)
+    _loop: CacheLoop = field(default_factory=CacheLoop)
+    _orders: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    _candidates: list[Candidate] = field(default_factory=list)
+    _recurrences: dict[Candidate, Recurrence] = field(default_factory=dict)
+    # By pipeline: its look-ups for each row, and where their counters stood.
+    _steps: dict[int, list[Step]] = field(default_factory=dict)
+    _counted: dict[int, tuple[int, list[Passed]]] = field(default_factory=dict)
+    # By pipeline: nanoseconds for a row without caches, and where the counters stood.
+    _plain: dict[int, float] = field(default_factory=dict)
+    _plain_counted: dict[int, tuple[int, int]] = field(default_factory=dict)
+    _rows: dict[int, int] = field(default_factory=dict)
+    _marks: dict[int, _Mark] = field(default_factory=dict)
+    _expected: tuple[frozenset[Candidate], float] | None = None
+    _last: int = 0
+
+    def after_step(self) -> None:
+        self._look_at_orders()
+        for pipeline in self.caches.pipelines:
+            self._look_at_plain(pipeline)
+            if pipeline.caches:
+                self._judge(pipeline)
+        spent = sum(p.plain.nanos + p.cached.nanos for p in self.caches.pipelines)
+        if spent - self._last >= INTERVAL:
+            self._last = spent
+            self._reconsider()
+
+    def _look_at_orders(self) -> None:
+        orders = self.caches.orders()
+        if orders == self._orders:
+            return
+        for root in [root for root, order in orders.items() if self._orders.get(root) != order]:
+            self._loop.forget(root)
+            for by_root in (self._steps, self._counted, self._marks):
+                by_root.pop(root, None)
+        self._orders = orders
+        joined = self.caches.topology.are_joined
+        found = candidates(orders, joined, MOST_CANDIDATES)
+        self._candidates = [self.caches.with_key(candidate) for candidate in found]
+        self._use()
+        self._watch()
+
+    def _use(self) -> None:
+        self.caches.use(self._loop.used)
+        self._marks.clear()
+
+    # How often keys recur
+
+    def _watch(self) -> None:
+        self._recurrences = {candidate: Recurrence() for candidate in self._candidates}
+        for pipeline in self.caches.pipelines:
+            own = [c for c in self._candidates if c.pipeline == pipeline.root]
+            pipeline.watch = self._watcher(own) if own else None
+
+    def _watcher(self, own: Sequence[Candidate]) -> Callable[[int, Walk, Partial], None]:
+        places = {candidate: self.caches.key_places(candidate) for candidate in own}
+
+        def watch(at: int, walk: Walk, partial: Partial) -> None:
+            for candidate in own:
+                recurrence = self._recurrences[candidate]
+                if candidate.first == at and recurrence.fresh is None:
+                    some = partial
+                    if len(partial) > _SOME_KEYS:
+                        some = partial.take(np.arange(_SOME_KEYS))
+                    some, keys = walk.keys(places[candidate], some)
+                    if keys:
+                        recurrence.add(hash_columns(keys, len(some)))
+                    else:
+                        recurrence.add(np.zeros(len(some), np.int64))
+
+        return watch
+
+    # What look-ups cost
+
+    def _look_at_plain(self, pipeline: Pipeline) -> None:
+        root, plain = pipeline.root, pipeline.plain
+        rows, nanos = self._plain_counted.get(root, (0, 0))
+        if plain.rows - rows >= ENOUGH_ROWS:
+            self._plain[root] = (plain.nanos - nanos) / (plain.rows - rows)
+            self._plain_counted[root] = plain.rows, plain.nanos
+
+    def _measure(self, pipeline: Pipeline) -> None:
+        """What each look-up did since it was last asked, if that is enough to tell."""
+        root, passed = pipeline.root, [pipeline.passed[m] for m in self._orders[pipeline.root]]
+        then_rows, then = self._counted.get(root, (0, [Passed()] * len(passed)))
+        rows = pipeline.plain.rows - then_rows
+        if rows < ENOUGH_ROWS:
+            return
+        now = [Passed(p.entered, p.left, p.nanos) for p in passed]
+        self._counted[root] = pipeline.plain.rows, now
+        self._steps[root] = [
+            Step(
+                (a.entered - b.entered) / rows,
+                (a.left - b.left) / rows,
+                (a.nanos - b.nanos) / rows,
+            )
+            for a, b in zip(now, then, strict=True)
+        ]
+
+    # Choosing, and judging
+
+    def _reconsider(self) -> None:
+        rows = {}
+        for pipeline in self.caches.pipelines:
+            total = pipeline.plain.rows + pipeline.cached.rows
+            rows[pipeline.root] = total - self._rows.get(pipeline.root, 0)
+            self._rows[pipeline.root] = total
+            self._measure(pipeline)
+        fresh = {c: r.so_far for c, r in self._recurrences.items() if c.pipeline in self._steps}
+        known = {candidate: part for candidate, part in fresh.items() if part is not None}
+        for candidate in self._recurrences:
+            self._recurrences[candidate] = Recurrence()
+        profile = Profile(rows, self._orders, self._steps, known)
+        nanos = sum(rows[root] * sum(s.nanos for s in steps) for root, steps in self._steps.items())
+        choice = self._loop.choose(self._candidates, profile, nanos)
+        if choice is not None:
+            self._expected = choice.before, choice.expected
+            self._use()
+        for candidate in self._loop.used & known.keys():
+            self.caches.claim(candidate, profile.estimate(candidate).net)
+
+    def _judge(self, pipeline: Pipeline) -> None:
+        """Drop the caches of a pipeline that is slower with them."""
+        root, cached = pipeline.root, pipeline.cached
+        own = [c for c in self._loop.used if c.pipeline == root]
+        updating = sum(self._updating(candidate) for candidate in own)
+        mark = self._marks.get(root)
+        if mark is None:
+            self._marks[root] = _Mark(cached.rows, cached.nanos, updating, is_filled=False)
+            return
+        rows = cached.rows - mark.rows
+        if rows < JUDGED_ROWS or root not in self._plain:
+            return
+        self._marks[root] = _Mark(cached.rows, cached.nanos, updating, is_filled=True)
+        if not mark.is_filled:
+            return
+        with_caches = cached.nanos - mark.nanos + updating - mark.updating
+        gain = rows * self._plain[root] / max(1.0, with_caches)
+        if self._expected is not None:
+            before, expected = self._expected
+            self._expected = None
+            self.changes.append(
+                CacheChange(before, self._loop.used, expected, gain, is_kept=gain >= 1)
+            )
+        if gain < 1:
+            for candidate in own:
+                self._loop.drop(candidate)
+            self._use()
+
+    def _updating(self, candidate: Candidate) -> float:
+        """A pipeline's share in what keeps a cache up to date."""
+        users = sum(c.shared == candidate.shared for c in self._loop.used)
+        return self.caches.of(candidate).counts.updating / users

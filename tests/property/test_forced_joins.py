@@ -1,0 +1,46 @@
+"""Joins whose orders and caches change at any row: the same answers."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from forced_joins import Forced
+from join_cases import join_case
+
+from thalweg.testing.compare import differences
+from thalweg.testing.engines import batched, reference
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_answers_do_not_depend_on_orders_and_caches(
+    part: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """2,500 sequences of forced changes each."""
+    # spec: streamon 9.24, 9.28
+    chance = random.Random(part)
+    forced = Forced(monkeypatch, chance)
+    for seed in range(part, 200, 4):
+        case = join_case(seed)
+        program = case.program()
+        (query,) = program.catalog.queries()
+        expected = reference(program, case.feeds).answers["q"]
+        for _ in range(10):
+            engine = batched(
+                chance.choice((1, 2, 100)), chance.choice((1, 1, 3)), restarts=chance.random() < 0.1
+            )
+            ran = engine(program, case.feeds).answers["q"]
+            wrong = differences(expected, ran, query.plan.schema)
+            assert not wrong, f"seed {seed}: {wrong}"
+    for what in ("caches", "hits", "orders", "rooms"):
+        assert forced.did[what] > 1000, forced.did
+
+
+def test_entries_are_what_look_ups_would_find(monkeypatch: pytest.MonkeyPatch) -> None:
+    # spec: streamon 9.28, 9.37
+    chance = random.Random(5)
+    forced = Forced(monkeypatch, chance, check=True)
+    for seed in range(150):
+        case = join_case(seed)
+        batched(chance.choice((1, 2, 100)))(case.program(), case.feeds)
+    assert forced.did["hits"] > 100
