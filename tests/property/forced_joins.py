@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from thalweg.adapt import cache_memory
 from thalweg.adapt.caching import Candidate, segments
 from thalweg.adapt.filter_order import FilterOrder
 from thalweg.operators import join_pipeline
@@ -20,7 +21,8 @@ from thalweg.operators.join_caches import CachePool, JoinCaches
 from thalweg.operators.join_pipeline import Cached, Pipeline
 from thalweg.vector.column import Columns
 
-_ROOMS = (0, 2_000, 10_000, 1_000_000)
+# An empty cache has some 7,000 bytes.
+_ROOMS = (0, 9_000, 12_000, 16_000, 1_000_000)
 
 
 class Forced:
@@ -34,6 +36,7 @@ class Forced:
         self._step, self._next = JoinRun.step, Pipeline._next
         patch.setattr(JoinRun, "step", lambda run, *given: self.step(run, *given))
         patch.setattr(Pipeline, "_next", lambda pipeline, left: self.next(pipeline, left))
+        patch.setattr(cache_memory, "PAGE", 256)
         patch.setattr(FilterOrder, "is_unsure", False)
         patch.setattr(join_pipeline, "MANY_PARTNERS", 1.5)
         patch.setattr(join_pipeline, "BYPASS_SHARE", 0.0)
@@ -49,13 +52,14 @@ class Forced:
                 self.did["caches"] += len(caches.used)
             if chance.random() < 0.1:
                 caches.forget()
-            if chance.random() < 0.2:
+            if chance.random() < 0.4:
                 self.did["rooms"] += 1
                 set_room(caches, chance.choice(_ROOMS))
         result = self._step(run, inputs, moment)
         if caches is not None:
             for candidate in caches.used:
                 self.did["hits"] += caches.of(candidate).counts.hits
+                self.did["full"] += caches.of(candidate)._is_full
             if self._check:
                 check_entries(run, caches)
         return result
@@ -104,7 +108,8 @@ def check_entries(run: JoinRun, caches: JoinCaches) -> None:
                 cache.entries,
                 run,
             )
-            assert contents(fresh) == contents(cache)
+            keyed = [place in caches.topology._class_of for place in cache.segment.places]
+            assert contents(cache, keyed) == contents(fresh, keyed)
 
 
 def fill(pipeline: Pipeline, cached: Cached, keys: Columns, length: int, run: JoinRun) -> None:
@@ -114,24 +119,21 @@ def fill(pipeline: Pipeline, cached: Cached, keys: Columns, length: int, run: Jo
     pipeline.root = root
 
 
-def contents(cache: SegmentCache) -> Counter[Any]:
-    """By key: combinations that may still count."""
+def contents(cache: SegmentCache, keyed: list[bool]) -> Counter[Any]:
+    """By key: combinations that may still count. One without a key somewhere never does."""
     store, slots = cache._store, cache._store.ring.slots()
     entries = store.take(0, slots).data
     there = cache.are_there(entries) & (store.index.last(slots) > cache._bound)
     slots, entries = slots[there], entries[there]
-    names = dict(
-        zip(
-            cache._keys.entries().tolist(),
-            zip(*(k.values() for k in cache._keys.columns())),
-            strict=False,
-        )
-    )
+    keys = zip(*(key.values() for key in cache._keys.columns()), strict=True)
+    names = dict(zip(cache._keys.entries().tolist(), keys, strict=False))
     columns = [store.take(i, slots).values() for i in range(1, len(cache._schema))]
     weights = store.weights(slots)
     counts = np.ones(len(slots), np.int64) * weights
     times = store.index.records[slots, 1:3].tolist()
     found: Counter[Any] = Counter()
     for i, (entry, weight) in enumerate(zip(entries.tolist(), counts.tolist(), strict=True)):
-        found[names.get(entry, ()), *times[i], *(column[i] for column in columns)] += weight
+        values = [column[i] for column in columns]
+        if not any(v is None and key for v, key in zip(values, keyed, strict=True)):
+            found[names.get(entry, ()), *times[i], *values] += weight
     return Counter({key: count for key, count in found.items() if count})

@@ -29,9 +29,10 @@ class JoinCase:
         return bind_script(SourceText("join.cql", self.script))
 
 
-def join_case(seed: int) -> JoinCase:
+def join_case(seed: int, most_members: int = 5, row_counts: tuple[int, int] = (3, 9)) -> JoinCase:
+    """Many rows have many keys, so that there are not too many combinations of them."""
     chance = random.Random(seed)
-    members = chance.randint(3, 5)
+    members = chance.randint(3, most_members)
     text = chance.random() < 0.2
     type_ = "STRING" if text else "BIGINT"
     streams = [
@@ -43,7 +44,7 @@ def join_case(seed: int) -> JoinCase:
     windows = ", ".join(f"R{i} {chance.choice(_WINDOWS)}" for i in range(members))
     columns = ", ".join(f"R{i}.c AS c{i}" for i in range(members) if chance.random() < 0.7)
     query = f"CREATE QUERY q AS SELECT R0.a, {columns or 'R1.c'} FROM {windows} WHERE {where};"
-    feeds = {f"R{i}": rows(chance, chance.randint(3, 9), text) for i in range(members)}
+    feeds = {f"R{i}": rows(chance, chance.randint(*row_counts), text) for i in range(members)}
     return JoinCase("\n".join([*streams, query]), Feeds(feeds), members)
 
 
@@ -71,7 +72,7 @@ def rows(chance: random.Random, count: int, text: bool) -> list[FeedRow]:
     def key() -> object:
         if chance.random() < 0.05:
             return None
-        number = chance.randint(0, 2)
+        number = chance.randint(0, 2 if count < 20 else count // 3)
         return f"key {number}" if text else number
 
     times = sorted(chance.randint(0, 15) for _ in range(count))

@@ -118,9 +118,13 @@ class JoinCaches:
     # Coming and going
 
     def use(self, chosen: Iterable[Candidate]) -> None:
-        """Have these caches and no others; new ones are empty."""
-        self.used = frozenset(chosen)
+        """Have these caches and no others; new ones are empty. So is one that serves another
+        pipeline too from now on: it may have forgotten what that still has to meet."""
+        before, self.used = self.used, frozenset(chosen)
         wanted = {candidate.shared for candidate in self.used}
+        for candidate in self.used - before:
+            if candidate.shared in self._caches:
+                self._pool.give_back(self._caches.pop(candidate.shared))
         for shared in self._caches.keys() - wanted:
             self._pool.give_back(self._caches.pop(shared))
         for members, key in wanted - self._caches.keys():
