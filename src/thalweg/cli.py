@@ -23,6 +23,7 @@ from thalweg.catalog import Entry, Query
 from thalweg.cql.script import read_script
 from thalweg.errors import QueryError, QueryErrors
 from thalweg.explain import explain_json, explain_text
+from thalweg.explain_analyze import analyzed_text, explain_analyze
 from thalweg.explain_job import explain_global, explain_job, text_of
 from thalweg.interrupts import Interrupted, Interrupts
 from thalweg.job.failures import JobFailed
@@ -106,10 +107,30 @@ def explain(
         ),
     ] = Stage.logical,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    analyze: Annotated[
+        bool,
+        typer.Option(
+            "--analyze", help="The job with its rows and times, measured by running the script."
+        ),
+    ] = False,
+    seconds: Annotated[
+        float, typer.Option(min=0, help="How long --analyze runs a script that does not end.")
+    ] = 10.0,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="With --analyze: as a run was measured there, going on or stopped."
+        ),
+    ] = None,
 ) -> None:
     """Show the plans of a script's queries."""
     program = load(file)
     only = program.query(query) if query else None
+    if analyze:
+        _explain_analyze(program, only, as_json, seconds, checkpoint)
+        return
+    if checkpoint is not None:
+        raise QueryError("--checkpoint goes with --analyze", hint="add --analyze")
     if stage in (Stage.whole, Stage.job):
         document = (
             explain_job(program, only) if stage is Stage.job else explain_global(program, only)
@@ -121,6 +142,23 @@ def explain(
         print(json.dumps([explain_json(q, stage.value) for q in queries], indent=2))
         return
     _out.print("\n\n".join(explain_text(q, stage.value) for q in queries))
+
+
+def _explain_analyze(
+    program: Program, only: Query | None, as_json: bool, seconds: float, checkpoint: Path | None
+) -> None:
+    # Here, because it loads Spark: the other commands answer at once.
+    from thalweg.job.analyze import analyze_kept, analyze_run
+
+    if not program.catalog.queries():
+        raise QueryError("there is no query to run", hint="add CREATE QUERY name AS …")
+    if checkpoint is not None:
+        found = analyze_kept(program, checkpoint)
+    else:
+        with _errors.status("…") as status:
+            found = analyze_run(program, seconds, lambda text: status.update(Text(text)))
+    document = explain_analyze(program, found.account, found.decisions, found.shards, only)
+    print(json.dumps(document, indent=2) if as_json else analyzed_text(document))
 
 
 @app.command()

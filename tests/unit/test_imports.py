@@ -37,6 +37,7 @@ ALLOWED = {
         "plan",
     }
     | {"program", "sinks", "work"},
+    "explain_analyze": {"adapt", "catalog", "explain_job", "outlet", "program", "progress"},
     "vectorized": set(),
     "evaluate": {"functions", "plan", "python_values", "vector", "vectorized"},
     "python_values": {"functions"},
@@ -163,6 +164,7 @@ ALLOWED = {
         "cql",
         "demo",
         "explain",
+        "explain_analyze",
         "explain_job",
         "interrupts",
         "job",

@@ -35,8 +35,8 @@ def kept_decisions(root: Path) -> Iterator[tuple[int, Decision]]:
     """All decisions with their batches."""
     for path in sorted(_folder(root).glob("*.json")):
         for record in json.loads(path.read_text()):
-            order = {key: tuple(record[key]) for key in ("before", "after")}
-            yield int(path.stem), Decision(**{**record, **order})
+            lists = {key: tuple(record[key]) for key in ("before", "after", "queries")}
+            yield int(path.stem), Decision(**{**record, **lists})
 
 
 def _folder(root: Path) -> Path:
