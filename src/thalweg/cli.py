@@ -10,6 +10,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import asdict
 from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
@@ -21,11 +22,12 @@ from rich.text import Text
 
 from thalweg.catalog import Entry, Query
 from thalweg.cql.script import read_script
-from thalweg.errors import QueryError, QueryErrors
+from thalweg.errors import QueryError, QueryErrors, did_you_mean
 from thalweg.explain import explain_json, explain_text
 from thalweg.explain_analyze import analyzed_text, explain_analyze
 from thalweg.explain_job import explain_global, explain_job, text_of
 from thalweg.interrupts import Interrupted, Interrupts
+from thalweg.job.checkpoint import known_work
 from thalweg.job.failures import JobFailed
 from thalweg.outlet.decided import kept_decisions
 from thalweg.program import Program, bind_script
@@ -33,7 +35,6 @@ from thalweg.report import RunReport
 from thalweg.run import run_on_reference
 from thalweg.sinks.console import instant_at
 from thalweg.testing.scripts import test_scripts
-from thalweg.work import Work
 
 app = typer.Typer(
     help="Continuous queries over streams, in CQL.",
@@ -289,14 +290,29 @@ def decisions(
     checkpoint: Annotated[
         Path, typer.Argument(metavar="DIR", help="The checkpoint of a run, going on or stopped.")
     ],
+    query: Annotated[
+        str | None, typer.Option("--query", help="Only what is for this query; all if not given.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List what a run has decided to do in another way, and what came of it."""
-    if not Work.is_saved(checkpoint):
+    names = [placed.name for placed in known_work(checkpoint).placement.queries]
+    if query is not None and query not in names:
         raise QueryError(
-            f"{checkpoint} is not a checkpoint", hint="name the folder of run --checkpoint DIR"
+            f'there is no query "{query}" in {checkpoint}',
+            detail=f"There is: {', '.join(names)}.",
+            hint=did_you_mean(query, names),
         )
-    for batch, decision in kept_decisions(checkpoint):
-        _out.print(f"batch {batch}: {decision}", markup=False, highlight=False, soft_wrap=True)
+    made = [
+        (batch, decision)
+        for batch, decision in kept_decisions(checkpoint)
+        if query is None or query in decision.queries
+    ]
+    if as_json:
+        print(json.dumps([{"batch": b, **asdict(decision)} for b, decision in made], indent=2))
+        return
+    for batch, decision in made:
+        print(f"batch {batch}: {decision}")
 
 
 @app.command()

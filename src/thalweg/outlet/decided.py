@@ -21,13 +21,16 @@ def decided_in(takes: Iterable[Taken], results: Iterable[ShardResult]) -> list[D
 
 
 def keep_decisions(root: Path, batch: int, decisions: Sequence[Decision]) -> None:
-    """A batch that is repeated may decide otherwise; what it did last counts."""
-    if not decisions:
-        return
+    """A batch that is repeated may decide otherwise; what stands here stays."""
     path = _folder(root) / f"{batch:09d}.json"
+    if not decisions or path.exists():
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(".partial")
-    partial.write_text(json.dumps([asdict(decision) for decision in decisions]))
+    with open(partial, "w", encoding="utf-8") as file:
+        json.dump([asdict(decision) for decision in decisions], file)
+        file.flush()
+        os.fsync(file.fileno())
     os.replace(partial, path)
 
 
