@@ -125,8 +125,9 @@ def test_what_was_decided_survives_a_crash_and_a_repeated_batch(tmp_path: Path) 
 
 
 def test_what_two_queries_share_is_decided_for_both(tmp_path: Path) -> None:
-    where = "WHERE key % 7 >= 0 AND key % 10 <> 1 AND key % 5000 = 2"
-    more = f"CREATE QUERY also AS SELECT ISTREAM(key, ts) FROM S [NOW] {where};"
+    more = """CREATE QUERY also AS SELECT key FROM S
+  WHERE key % 7 >= 0 AND key % 10 <> 1 AND key % 5000 = 2;"""
     work = run(tmp_path / "few", script_of("a-greedy") + more).work
     made = [decision for _, decision in kept_decisions(work.root)]
-    assert {name for decision in made for name in decision.queries} == {"also", "few"}
+    assert made
+    assert all(decision.queries == ("also", "few") for decision in made)
