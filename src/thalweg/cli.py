@@ -321,7 +321,7 @@ def demo(
         float, typer.Option(min=0, help="How long to play from the first answer on.")
     ] = 30.0,
 ) -> None:
-    """Run a few queries over made-up streams, and show their answers as they change."""
+    """Run a few queries over made-up streams that drift, and show their answers as they change."""
     # Here, because it loads Spark: the other commands answer at once.
     from thalweg.demo.show import run_demo
 

@@ -92,8 +92,10 @@ def analyzed_text(document: Document) -> str:
 def _head(document: Document) -> Iterator[str]:
     seconds = document["seconds"]
     rate = document["rows"] / seconds if seconds else 0.0
+    batches = document["batches"]
     yield (
-        f"Job: {document['shards']} shards, {document['batches']} batches in {seconds:.1f} s, "
+        f"Job: {document['shards']} shards, {batches} batch{'es' * (batches != 1)} "
+        f"in {seconds:.1f} s, "
         f"{document['rows']:,} rows, {short(rate)} rows/s"
     )
     spent = sorted(document["spent"].items(), key=lambda part: -part[1])

@@ -22,8 +22,11 @@ class Decision:
     queries: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        outcome = f"{self.measured:.2g} times as fast, expected {self.expected:.2g}"
-        if not self.is_kept:
-            outcome = f"taken back: {outcome}"
         whose = f" of {', '.join(self.queries)}" if self.queries else ""
-        return f"{self.mechanism}{whose}: {', '.join(self.after)} ({outcome})"
+        return f"{self.mechanism}{whose}: {', '.join(self.after)} ({self.outcome})"
+
+    @property
+    def outcome(self) -> str:
+        """What came of it, in a few words."""
+        outcome = f"{self.measured:.2g} times as fast, expected {self.expected:.2g}"
+        return outcome if self.is_kept else f"taken back: {outcome}"
