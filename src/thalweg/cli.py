@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import shlex
 import signal
 import sys
 import tempfile
@@ -21,6 +20,7 @@ from rich.console import Console
 from rich.text import Text
 
 from thalweg.catalog import Entry, Query
+from thalweg.closing import counted, print_report, print_standing
 from thalweg.cql.script import read_script
 from thalweg.errors import QueryError, QueryErrors, did_you_mean
 from thalweg.explain import explain_json, explain_text
@@ -31,9 +31,7 @@ from thalweg.job.checkpoint import known_work
 from thalweg.job.failures import JobFailed
 from thalweg.outlet.decided import kept_decisions
 from thalweg.program import Program, bind_script
-from thalweg.report import RunReport
 from thalweg.run import run_on_reference
-from thalweg.sinks.console import instant_at
 from thalweg.testing.scripts import test_scripts
 
 app = typer.Typer(
@@ -83,16 +81,8 @@ def check(file: Script) -> None:
         "query": program.catalog.queries(),
         "sink": program.catalog.sinks(),
     }
-    parts = [_counted(len(entries), kind) for kind, entries in kinds.items() if entries]
+    parts = [counted(len(entries), kind) for kind, entries in kinds.items() if entries]
     _out.print(f"{file.name}: no mistakes in {', '.join(parts) or 'an empty script'}.")
-
-
-def _counted(number: int, noun: str) -> str:
-    if number == 1:
-        return f"1 {noun}"
-    if noun.endswith("y"):
-        return f"{number} {noun.removesuffix('y')}ies"
-    return f"{number} {noun}es" if noun.endswith("ch") else f"{number} {noun}s"
 
 
 @app.command()
@@ -212,7 +202,7 @@ def run(
             report = run_on_reference(
                 program, out, file_format.value, lambda text: status.update(Text(text))
             )
-        _print_report(report, program.catalog.queries())
+        print_report(_errors, report, program.catalog.queries())
         return
     # Here, because it loads Spark: the other commands answer at once.
     from thalweg.job.attended import run_attended
@@ -232,9 +222,9 @@ def run(
             )
         except BrokenPipeError:
             raise Interrupted(signal.SIGPIPE) from None
-    _print_report(report, program.catalog.queries())
+    print_report(_errors, report, program.catalog.queries())
     if not report.finished:
-        _print_standing(report, program.catalog.queries()[0], checkpoint)
+        print_standing(_errors, report, program.catalog.queries()[0], checkpoint)
     if interrupts.code is not None:
         raise typer.Exit(interrupts.code)
 
@@ -244,45 +234,6 @@ def _refuse_with_reference(**options: object) -> None:
         if value is not None:
             option = f"--{name.replace('_', '-')}"
             raise QueryError(f"{option} goes with the engine on Spark", hint="leave it out")
-
-
-def _print_standing(report: RunReport, query: Query, checkpoint: Path | None) -> None:
-    """Where a run was stopped, and how to go on."""
-    where = "before the first answer"
-    if report.answered is not None:
-        where = f"everything before {instant_at(report.answered, query)} is answered"
-    _errors.print(f"stopped: {where}")
-    if checkpoint is None:
-        _errors.print("nothing is kept to go on from; --checkpoint DIR does that")
-    else:
-        _errors.print(f"go on: {shlex.join(['thalweg', *sys.argv[1:]])}")
-
-
-def _print_report(report: RunReport, queries: list[Query]) -> None:
-    """What happened, in a few lines on the error stream."""
-    for name, counts in report.streams.items():
-        aside = [
-            _counted(number, "row") + f" {what}"
-            for number, what in ((counts.late, "late"), (counts.rejected, "rejected"))
-            if number
-        ]
-        _errors.print(
-            f"{name}: {_counted(counts.accepted, 'row')}" + "".join(f", {text}" for text in aside)
-        )
-    for query in queries:
-        line = f"{query.name}: {_counted(report.records[query.name], 'record')}"
-        failures = report.failures[query.name]
-        if failures:
-            line += f", {_counted(failures, 'failed call')} (NULL instead)"
-        if query.name in report.unwritten:
-            line += ", not written (no sink; --out DIR writes every query)"
-        _errors.print(line)
-    if report.went_on:
-        _errors.print(f"note: went on after {_counted(report.went_on, 'batch')} of earlier runs")
-    for note in report.notes:
-        _errors.print(f"note: {note}")
-    for path in (*report.files, *report.put_aside):
-        _errors.print(f"wrote {path}")
 
 
 @app.command()

@@ -153,14 +153,14 @@ ALLOWED = {
         "segments",
     }
     | {"shard", "sinks", "sources", "vector", "work"},
+    "closing": {"catalog", "report", "sinks"},
     "interrupts": set(),
     "progress": {"catalog", "job", "program", "sinks"},
     "bench": {"adapt", "cql", "evaluate", "job", "kernels", "plan", "program", "vector"},
     "cli": {
-        "outlet",
-        "work",
         "bench",
         "catalog",
+        "closing",
         "cql",
         "demo",
         "explain",
@@ -168,10 +168,10 @@ ALLOWED = {
         "explain_job",
         "interrupts",
         "job",
+        "outlet",
         "program",
-        "progress",
     }
-    | {"report", "run", "sinks", "testing"},
+    | {"run", "testing"},
 }
 
 
