@@ -79,6 +79,7 @@ from thalweg.plan.placed import (
     shows_groups,
 )
 from thalweg.types import Schema
+from thalweg.vector.chain import Chain
 from thalweg.vector.column import Columns, Index
 from thalweg.vector.compiled.store import CodeStore
 from thalweg.vector.evaluate import VectorCompiler
@@ -128,6 +129,8 @@ class Assembly:
         self._known: dict[Any, int] = {}
         # By join: the stores that it looks into beside its inputs.
         self.stores: dict[int, set[int]] = {}
+        # By operator: the chains of predicates that it has.
+        self.chains: dict[int, list[Chain]] = {}
 
     def answer(self, plan: Plan, adaptation: Adaptation = DEFAULT) -> int:
         """The operator that has the records of a query."""
@@ -162,6 +165,14 @@ class Assembly:
                 sources[name] = factor * scale
         self.nodes.append(Node(operator, inputs, scales, tuple(sources.items())))
         return len(self.nodes) - 1
+
+    def _add_testing(self, make: Callable[[], Operator], inputs: tuple[int, ...]) -> int:
+        """An operator that tests predicates."""
+        before = len(self.compiler.chains)
+        operator = make()
+        index = self._add(operator, inputs)
+        self.chains[index] = self.compiler.chains[before:]
+        return index
 
     def _leaf(
         self,
@@ -288,8 +299,8 @@ class Assembly:
         index = below(source)
         key = ("passing", index, tuple(predicates), needed)
         if key not in self._known:
-            run = FilterRun(tuple(predicates), self.compiler, needed)
-            self._known[key] = self._add(run, (index,))
+            make = partial(FilterRun, tuple(predicates), self.compiler, needed)
+            self._known[key] = self._add_testing(make, (index,))
         return self._known[key]
 
     def _graph(self, graph: JoinGraph, needed: frozenset[int]) -> int:
@@ -303,9 +314,9 @@ class Assembly:
                 stores.add(store)
                 return view
 
-            make = FILTER_POLICIES[self.adaptation.joins]
-            run = JoinRun(graph, self.compiler, needed, view_of, make, self._pool())
-            self._known[key] = self._add(run, inputs)
+            policy = FILTER_POLICIES[self.adaptation.joins]
+            make = partial(JoinRun, graph, self.compiler, needed, view_of, policy, self._pool())
+            self._known[key] = self._add_testing(make, inputs)
             self.stores[self._known[key]] = stores
         return self._known[key]
 

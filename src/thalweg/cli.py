@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import json
 import os
-import shlex
 import signal
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import asdict
 from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
@@ -20,19 +20,19 @@ from rich.console import Console
 from rich.text import Text
 
 from thalweg.catalog import Entry, Query
+from thalweg.closing import counted, print_report, print_standing
 from thalweg.cql.script import read_script
-from thalweg.errors import QueryError, QueryErrors
+from thalweg.errors import QueryError, QueryErrors, did_you_mean
 from thalweg.explain import explain_json, explain_text
+from thalweg.explain_analyze import analyzed_text, explain_analyze
 from thalweg.explain_job import explain_global, explain_job, text_of
 from thalweg.interrupts import Interrupted, Interrupts
+from thalweg.job.checkpoint import known_work
 from thalweg.job.failures import JobFailed
 from thalweg.outlet.decided import kept_decisions
 from thalweg.program import Program, bind_script
-from thalweg.report import RunReport
 from thalweg.run import run_on_reference
-from thalweg.sinks.console import instant_at
 from thalweg.testing.scripts import test_scripts
-from thalweg.work import Work
 
 app = typer.Typer(
     help="Continuous queries over streams, in CQL.",
@@ -81,16 +81,8 @@ def check(file: Script) -> None:
         "query": program.catalog.queries(),
         "sink": program.catalog.sinks(),
     }
-    parts = [_counted(len(entries), kind) for kind, entries in kinds.items() if entries]
+    parts = [counted(len(entries), kind) for kind, entries in kinds.items() if entries]
     _out.print(f"{file.name}: no mistakes in {', '.join(parts) or 'an empty script'}.")
-
-
-def _counted(number: int, noun: str) -> str:
-    if number == 1:
-        return f"1 {noun}"
-    if noun.endswith("y"):
-        return f"{number} {noun.removesuffix('y')}ies"
-    return f"{number} {noun}es" if noun.endswith("ch") else f"{number} {noun}s"
 
 
 @app.command()
@@ -106,10 +98,30 @@ def explain(
         ),
     ] = Stage.logical,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    analyze: Annotated[
+        bool,
+        typer.Option(
+            "--analyze", help="The job with its rows and times, measured by running the script."
+        ),
+    ] = False,
+    seconds: Annotated[
+        float, typer.Option(min=0, help="How long --analyze runs a script that does not end.")
+    ] = 10.0,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="With --analyze: as a run was measured there, going on or stopped."
+        ),
+    ] = None,
 ) -> None:
     """Show the plans of a script's queries."""
     program = load(file)
     only = program.query(query) if query else None
+    if analyze:
+        _explain_analyze(program, only, as_json, seconds, checkpoint)
+        return
+    if checkpoint is not None:
+        raise QueryError("--checkpoint goes with --analyze", hint="add --analyze")
     if stage in (Stage.whole, Stage.job):
         document = (
             explain_job(program, only) if stage is Stage.job else explain_global(program, only)
@@ -121,6 +133,23 @@ def explain(
         print(json.dumps([explain_json(q, stage.value) for q in queries], indent=2))
         return
     _out.print("\n\n".join(explain_text(q, stage.value) for q in queries))
+
+
+def _explain_analyze(
+    program: Program, only: Query | None, as_json: bool, seconds: float, checkpoint: Path | None
+) -> None:
+    # Here, because it loads Spark: the other commands answer at once.
+    from thalweg.job.analyze import analyze_kept, analyze_run
+
+    if not program.catalog.queries():
+        raise QueryError("there is no query to run", hint="add CREATE QUERY name AS …")
+    if checkpoint is not None:
+        found = analyze_kept(program, checkpoint)
+    else:
+        with _errors.status("…") as status:
+            found = analyze_run(program, seconds, lambda text: status.update(Text(text)))
+    document = explain_analyze(program, found.account, found.decisions, found.shards, only)
+    print(json.dumps(document, indent=2) if as_json else analyzed_text(document))
 
 
 @app.command()
@@ -173,7 +202,7 @@ def run(
             report = run_on_reference(
                 program, out, file_format.value, lambda text: status.update(Text(text))
             )
-        _print_report(report, program.catalog.queries())
+        print_report(_errors, report, program.catalog.queries())
         return
     # Here, because it loads Spark: the other commands answer at once.
     from thalweg.job.attended import run_attended
@@ -193,9 +222,9 @@ def run(
             )
         except BrokenPipeError:
             raise Interrupted(signal.SIGPIPE) from None
-    _print_report(report, program.catalog.queries())
+    print_report(_errors, report, program.catalog.queries())
     if not report.finished:
-        _print_standing(report, program.catalog.queries()[0], checkpoint)
+        print_standing(_errors, report, program.catalog.queries()[0], checkpoint)
     if interrupts.code is not None:
         raise typer.Exit(interrupts.code)
 
@@ -207,58 +236,34 @@ def _refuse_with_reference(**options: object) -> None:
             raise QueryError(f"{option} goes with the engine on Spark", hint="leave it out")
 
 
-def _print_standing(report: RunReport, query: Query, checkpoint: Path | None) -> None:
-    """Where a run was stopped, and how to go on."""
-    where = "before the first answer"
-    if report.answered is not None:
-        where = f"everything before {instant_at(report.answered, query)} is answered"
-    _errors.print(f"stopped: {where}")
-    if checkpoint is None:
-        _errors.print("nothing is kept to go on from; --checkpoint DIR does that")
-    else:
-        _errors.print(f"go on: {shlex.join(['thalweg', *sys.argv[1:]])}")
-
-
-def _print_report(report: RunReport, queries: list[Query]) -> None:
-    """What happened, in a few lines on the error stream."""
-    for name, counts in report.streams.items():
-        aside = [
-            _counted(number, "row") + f" {what}"
-            for number, what in ((counts.late, "late"), (counts.rejected, "rejected"))
-            if number
-        ]
-        _errors.print(
-            f"{name}: {_counted(counts.accepted, 'row')}" + "".join(f", {text}" for text in aside)
-        )
-    for query in queries:
-        line = f"{query.name}: {_counted(report.records[query.name], 'record')}"
-        failures = report.failures[query.name]
-        if failures:
-            line += f", {_counted(failures, 'failed call')} (NULL instead)"
-        if query.name in report.unwritten:
-            line += ", not written (no sink; --out DIR writes every query)"
-        _errors.print(line)
-    if report.went_on:
-        _errors.print(f"note: went on after {_counted(report.went_on, 'batch')} of earlier runs")
-    for note in report.notes:
-        _errors.print(f"note: {note}")
-    for path in (*report.files, *report.put_aside):
-        _errors.print(f"wrote {path}")
-
-
 @app.command()
 def decisions(
     checkpoint: Annotated[
         Path, typer.Argument(metavar="DIR", help="The checkpoint of a run, going on or stopped.")
     ],
+    query: Annotated[
+        str | None, typer.Option("--query", help="Only what is for this query; all if not given.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List what a run has decided to do in another way, and what came of it."""
-    if not Work.is_saved(checkpoint):
+    names = [placed.name for placed in known_work(checkpoint).placement.queries]
+    if query is not None and query not in names:
         raise QueryError(
-            f"{checkpoint} is not a checkpoint", hint="name the folder of run --checkpoint DIR"
+            f'there is no query "{query}" in {checkpoint}',
+            detail=f"There is: {', '.join(names)}.",
+            hint=did_you_mean(query, names),
         )
-    for batch, decision in kept_decisions(checkpoint):
-        _out.print(f"batch {batch}: {decision}", markup=False, highlight=False, soft_wrap=True)
+    made = [
+        (batch, decision)
+        for batch, decision in kept_decisions(checkpoint)
+        if query is None or query in decision.queries
+    ]
+    if as_json:
+        print(json.dumps([{"batch": b, **asdict(decision)} for b, decision in made], indent=2))
+        return
+    for batch, decision in made:
+        print(f"batch {batch}: {decision}")
 
 
 @app.command()
@@ -267,7 +272,7 @@ def demo(
         float, typer.Option(min=0, help="How long to play from the first answer on.")
     ] = 30.0,
 ) -> None:
-    """Run a few queries over made-up streams, and show their answers as they change."""
+    """Run a few queries over made-up streams that drift, and show their answers as they change."""
     # Here, because it loads Spark: the other commands answer at once.
     from thalweg.demo.show import run_demo
 

@@ -7,13 +7,15 @@ instants that are now certain.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter_ns
 from types import MappingProxyType
 from typing import Any
 
 from thalweg.adapt.choices import DEFAULT, Adaptation
 from thalweg.adapt.decisions import Decision
+from thalweg.adapt.measured import Adaptive, Measured, Tally
 from thalweg.assembly import Assembly, Node, Origin, Values
 from thalweg.evaluate import Note
 from thalweg.operators.answer import NetAnswerRun, Records, RelationAnswerRun, StreamAnswerRun
@@ -47,8 +49,12 @@ class Stepped:
 class Dataflow:
     """Queries, and fragments that exchanges send on.
 
-    With a store, expressions run compiled as soon as it has their code. `adaptations` say what
-    may change while they run.
+    With a store, expressions run compiled as soon as it has their code. `served` are the queries
+    that need an exchange, the first of them first; `adaptations` say by query what may change
+    while they run.
+
+    The operators of a shard that computes fewer queries are the first ones of another that
+    computes them and more: fragments come first, then queries as they are given.
     """
 
     def __init__(
@@ -59,20 +65,25 @@ class Dataflow:
         tables: Mapping[str, Sequence[Values]],
         load_python: Callable[[str], Any],
         store: CodeStore | None = None,
-        adaptations: Mapping[Purpose, Adaptation] = MappingProxyType({}),
+        served: Mapping[int, tuple[str, ...]] = MappingProxyType({}),
+        adaptations: Mapping[str, Adaptation] = MappingProxyType({}),
     ) -> None:
         assembly = Assembly(ranks, tables, load_python, store)
+        self._sent: dict[int, int] = {}
+        for exchange in exchanges:
+            first = next(iter(served.get(exchange.number, ())), "")
+            adaptation = adaptations.get(first, DEFAULT)
+            self._sent[exchange.number] = assembly.sent(exchange.plan, adaptation)
         self._answers = {
             name: assembly.answer(plan, adaptations.get(name, DEFAULT))
             for name, plan in queries.items()
         }
-        self._sent = {
-            exchange.number: assembly.sent(exchange.plan, adaptations.get(exchange.number, DEFAULT))
-            for exchange in exchanges
-        }
         self._nodes, self._failures = assembly.nodes, assembly.failures
         self._compiler = assembly.compiler
         self._purposes = self._find_purposes(assembly.stores)
+        self._served = served
+        self._tallies = [Tally() for _ in self._nodes]
+        self._adaptive = list(_adaptive(assembly))
 
     def warm(self) -> int:
         """Have the code of all expressions before the first step; how many functions that is."""
@@ -80,7 +91,30 @@ class Dataflow:
 
     def decisions(self) -> list[Decision]:
         """What was decided since this was asked last."""
-        return self._compiler.decisions()
+        return [
+            replace(decision, queries=self._queries(index))
+            for index, part in self._adaptive
+            for decision in part.decisions()
+        ]
+
+    def measured(self) -> list[Measured]:
+        """What the operators had, made of it and took since this was asked last, and what those
+        that adapt say of their steps. Who had nothing says nothing."""
+        counted = enumerate(self._tallies)
+        steps = tuple(tally.told(str(index)) for index, tally in counted if tally)
+        whole = [Measured("operators", (), "", steps)] if steps else []
+        return whole + [
+            replace(measured, queries=self._queries(index), operator=index)
+            for index, part in self._adaptive
+            for measured in part.measured()
+        ]
+
+    def _queries(self, index: int) -> tuple[str, ...]:
+        """The queries that an operator works for."""
+        found: set[str] = set()
+        for purpose in self._purposes[index]:
+            found.update((purpose,) if isinstance(purpose, str) else self._served.get(purpose, ()))
+        return tuple(sorted(found))
 
     def operators(self) -> list[tuple[Node, frozenset[Purpose]]]:
         """All operators in the order in which they step, each with what it works for."""
@@ -103,7 +137,8 @@ class Dataflow:
         frontiers: list[int] = []
         outputs: list[Delta] = []
         failures: dict[Purpose, Noted] = {}
-        for node, purposes in zip(self._nodes, self._purposes, strict=True):
+        parts = zip(self._nodes, self._purposes, self._tallies, strict=True)
+        for node, purposes, tally in parts:
             inputs: tuple[Delta, ...]
             if node.origin is not None:
                 inputs = (arrivals[node.origin],) if node.origin in arrivals else ()
@@ -112,11 +147,13 @@ class Dataflow:
             reached = _reached(node, promises, frontiers)
             frontier = min(reached, default=FOREVER)
             moment = _moment(node, frontier, tuple(reached), firsts, lasts)
+            began = perf_counter_ns()
             try:
                 outputs.append(node.operator.step(inputs, moment))
             except Exception as error:
                 error.add_note(_place(node, purposes))
                 raise
+            tally.add(sum(map(len, inputs)), len(outputs[-1]), perf_counter_ns() - began)
             frontiers.append(certain(node.operator, frontier))
             if self._failures.noted:
                 for purpose in purposes:
@@ -176,6 +213,13 @@ class Dataflow:
             for below in (*self._nodes[index].inputs, *stores.get(index, ())):
                 found[below] |= found[index]
         return found
+
+
+def _adaptive(assembly: Assembly) -> Iterator[tuple[int, Adaptive]]:
+    for index, node in enumerate(assembly.nodes):
+        yield from ((index, chain) for chain in assembly.chains.get(index, ()))
+        if isinstance(node.operator, Adaptive):
+            yield index, node.operator
 
 
 def _place(node: Node, purposes: set[Purpose]) -> str:

@@ -144,7 +144,8 @@ class _Explained:
         }
 
     def _intake(self, stream: Stream) -> Document:
-        own = [exchange for exchange in self._exchanges() if exchange.stream == stream.name]
+        # All of them, so that operators have the numbers that they have in a job.
+        own = [e for e in self._placement.exchanges if e.stream == stream.name]
         judging = stream.required | ({stream.time_column} - {None})
         read = self._placement.columns_read(stream.name) | judging
         assert stream.connector is not None, "a declared stream has a connector"
@@ -154,7 +155,7 @@ class _Explained:
             "reads": [field.name for i, field in enumerate(stream.columns) if i in read],
             "skips": [field.name for i, field in enumerate(stream.columns) if i not in read],
             "operators": list(self._operators(self._dataflow({}, own))),
-            "sends": [self._exchange(exchange) for exchange in own],
+            "sends": [self._exchange(e) for e in self._exchanges() if e.stream == stream.name],
         }
 
     def _operators(self, dataflow: Dataflow) -> Iterator[Document]:
@@ -262,10 +263,18 @@ def _job_lines(document: Document) -> Iterator[str]:
 
 def _operator_lines(part: Document) -> Iterator[str]:
     for own in part["operators"]:
-        inputs = f" of {', '.join(map(str, own['inputs']))}" if own["inputs"] else ""
-        yield f"  {own['number']}: {own['operator']}{inputs}, for {_listed(own['for'])}"
+        yield f"  {operator_line(own)}"
     for exchange in part["sends"]:
-        yield f"  exchange {exchange['number']} {_to(exchange)}"
+        yield f"  {exchange_line(exchange)}"
+
+
+def operator_line(own: Document) -> str:
+    inputs = f" of {', '.join(map(str, own['inputs']))}" if own["inputs"] else ""
+    return f"{own['number']}: {own['operator']}{inputs}, for {_listed(own['for'])}"
+
+
+def exchange_line(exchange: Document) -> str:
+    return f"exchange {exchange['number']} {_to(exchange)}"
 
 
 def _tree(plan: Document, depth: int) -> Iterator[str]:

@@ -13,9 +13,9 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from thalweg.adapt.choices import DEFAULT, Adaptation
+from thalweg.adapt.choices import Adaptation
 from thalweg.catalog import Query, Stream
-from thalweg.dataflow import Dataflow, Purpose
+from thalweg.dataflow import Dataflow
 from thalweg.intake.live import LiveSource
 from thalweg.intake.reading import StreamReader
 from thalweg.intake.shares import Pace, shares
@@ -149,20 +149,8 @@ class Work:
     def _dataflow(
         self, queries: Mapping[str, Plan], exchanges: list[Exchange], ranks: Mapping[str, int]
     ) -> Dataflow:
-        parts = (self.tables, self._load_python, self._store, self._adaptations)
-        return Dataflow(queries, exchanges, ranks, *parts)
-
-    @cached_property
-    def _adaptations(self) -> dict[Purpose, Adaptation]:
-        """By query, and by exchange those of the first query that needs it."""
-        found: dict[Purpose, Adaptation] = {}
-        for query in self.placement.queries:
-            own = self.adaptations.get(query.name, DEFAULT)
-            found[query.name] = own
-            for exchange in self.placement.exchanges:
-                if query.name in self.placement.queries_for(exchange.number):
-                    found.setdefault(exchange.number, own)
-        return found
+        parts = (self.tables, self._load_python, self._store)
+        return Dataflow(queries, exchanges, ranks, *parts, self.placement.served, self.adaptations)
 
     @cached_property
     def derived(self) -> list[Exchange]:

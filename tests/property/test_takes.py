@@ -86,5 +86,5 @@ def test_parts_take_what_one_task_takes(tmp_path: Path) -> None:
         whole, cut = took(work, [sum(parts)]), took(work, parts)
         assert contents(work, cut) == contents(work, whole), seed
         assert set(cut.failures) == set(whole.failures), seed
-        same = {"pieces": {}, "failures": [], "seconds": {}, "part": 0}
+        same = {"pieces": {}, "failures": [], "seconds": {}, "measured": [], "part": 0}
         assert replace(cut, **same) == replace(whole, **same), seed

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from thalweg.cql.script import read_script
+from thalweg.job.analyze import analyze_kept
 from thalweg.job.script import run_on_spark
 from thalweg.program import Program, bind_script
 from thalweg.run import run_on_reference
@@ -67,6 +68,7 @@ def test_a_job_answers_as_the_reference(
         tmp_path / "actual",
         spark=spark,
         rows_per_batch=rows,  # type: ignore[arg-type]
+        checkpoint=tmp_path / "job",
     )
     assert actual.streams == expected.streams
     assert actual.records == expected.records
@@ -76,6 +78,9 @@ def test_a_job_answers_as_the_reference(
             for folder in ("expected", "actual")
         )
         assert sorted(got) == sorted(wanted), query.name
+    measured = analyze_kept(program, tmp_path / "job").account
+    read = [actual.streams[stream.name].accepted for stream in program.catalog.streams()]
+    assert measured.rows == sum(read)
     for aside in ("_late", "_rejects"):
         assert (tmp_path / "actual" / aside / "Orders.jsonl").read_text() == (
             tmp_path / "expected" / aside / "Orders.jsonl"

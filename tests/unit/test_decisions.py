@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,10 @@ from thalweg.adapt.choices import Adaptation
 from thalweg.cql.script import read_script
 from thalweg.job.plain import PlainJob
 from thalweg.job.script import work_of
-from thalweg.outlet.decided import kept_decisions
+from thalweg.outlet.decided import keep_decisions, kept_decisions
 from thalweg.program import bind_script
 from thalweg.shard.working import remove_working_state
+from thalweg.work import Work
 
 from .conftest import Command
 
@@ -28,12 +30,19 @@ CREATE QUERY few AS SELECT ISTREAM(key) FROM S [NOW]
 """
 
 
-def run(folder: Path, script: str) -> PlainJob:
+def script_of(policy: str) -> str:
+    return SCRIPT.format(policy=policy, rows=ROWS)
+
+
+def work_in(folder: Path, script: str) -> Work:
     folder.mkdir()
     (folder / "few.cql").write_text(script)
     program = bind_script(read_script(folder / "few.cql"), (folder,))
-    work = replace(work_of(program, folder / "job", {}, ROWS, []), shards=1)
-    work.save()
+    return work_of(program, folder / "job", {}, ROWS, [], 1)
+
+
+def run(folder: Path, script: str) -> PlainJob:
+    work = work_in(folder, script)
     job = PlainJob(work)
     job.run()
     remove_working_state(work.root)
@@ -42,9 +51,7 @@ def run(folder: Path, script: str) -> PlainJob:
 
 @pytest.mark.parametrize("policy", ["a-greedy", "sweep", "independent", "local-swaps"])
 def test_filters_change_their_order(policy: str, tmp_path: Path, thalweg: Command) -> None:
-    fixed, adapting = (
-        run(tmp_path / name, SCRIPT.format(policy=name, rows=ROWS)) for name in ("off", policy)
-    )
+    fixed, adapting = (run(tmp_path / name, script_of(name)) for name in ("off", policy))
     assert adapting.entry.records == fixed.entry.records
     assert 0 < fixed.entry.records["few"] < ROWS // 100
     assert not list(kept_decisions(fixed.work.root))
@@ -61,7 +68,7 @@ def test_a_folder_without_decisions(tmp_path: Path, thalweg: Command) -> None:
     assert "is not a checkpoint" in ended.err
 
 
-def test_every_query_adapts_as_it_was_created_to(tmp_path: Path) -> None:
+def test_every_query_adapts_as_it_was_created_to(tmp_path: Path, thalweg: Command) -> None:
     several = """
 CREATE STREAM S (key BIGINT, ts TIMESTAMP) TIMESTAMP BY ts
   FROM generator('numbers', rows = {rows}, rate = 100000);
@@ -79,6 +86,48 @@ CREATE QUERY adapting AS SELECT ISTREAM(key) FROM S [NOW]
         "fixed": Adaptation(filters="off", joins="independent"),
         "adapting": Adaptation(joins="independent", cache_memory_bytes=1536),
     }
-    changed = {text for _, decision in kept_decisions(work.root) for text in decision.after}
-    assert any(text.endswith("= 2") for text in changed)
-    assert not any(text.endswith("= 3") for text in changed)
+    made = list(kept_decisions(work.root))
+    assert made
+    assert all(decision.queries == ("adapting",) for _, decision in made)
+    root = str(work.root)
+    listed = thalweg("decisions", root, "--query", "adapting", "--json")
+    assert json.loads(listed.out) == [
+        {"batch": batch, **json.loads(json.dumps(asdict(decision)))} for batch, decision in made
+    ]
+    assert thalweg("decisions", root, "--query", "fixed").out == ""
+    assert 'did you mean "fixed"?' in thalweg("decisions", root, "--query", "fixd").err
+
+
+def test_what_was_decided_survives_a_crash_and_a_repeated_batch(tmp_path: Path) -> None:
+    class Killed(Exception):
+        pass
+
+    def kill(batch: int, shard: int) -> None:
+        if batch == 3:
+            raise Killed
+
+    work = replace(work_in(tmp_path / "few", script_of("a-greedy")), rows_per_batch=ROWS // 4)
+    job = PlainJob(work)
+    with pytest.raises(Killed):
+        job.run(kill)
+    before = list(kept_decisions(work.root))
+    assert before
+    batch, decision = before[-1]
+    other = replace(decision, after=decision.before)
+    # As the outlet does when a batch has ended, and is repeated because nobody knew.
+    keep_decisions(work.root, batch, [other])
+    keep_decisions(work.root, batch, [])
+    assert list(kept_decisions(work.root)) == before
+    job.start()
+    job.run()
+    remove_working_state(work.root)
+    assert list(kept_decisions(work.root))[: len(before)] == before
+
+
+def test_what_two_queries_share_is_decided_for_both(tmp_path: Path) -> None:
+    more = """CREATE QUERY also AS SELECT key FROM S
+  WHERE key % 7 >= 0 AND key % 10 <> 1 AND key % 5000 = 2;"""
+    work = run(tmp_path / "few", script_of("a-greedy") + more).work
+    made = [decision for _, decision in kept_decisions(work.root)]
+    assert made
+    assert all(decision.queries == ("also", "few") for decision in made)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +83,20 @@ def test_values_drift() -> None:
     }
     assert all(max(s) > 0.75 and min(s) < 0.25 for s in shares.values())
     assert np.argmax(shares["a"]) != np.argmax(shares["b"])  # each at its own time
+
+
+def test_values_drift_in_jumps() -> None:
+    jumping = made("numbers", "rate = 20, drift = 1.0, drift_every = 1200, drift_steps = 2")
+    jumps = [jumping.times.until(START + i * 600_000_000) for i in range(4)]
+
+    def shares(name: str) -> list[float]:
+        """Below 500: just after a jump, and just before the next one."""
+        places = [place for first, last in pairwise(jumps) for place in (first, last - 5000)]
+        return [(column(jumping, name, place, 5000) < 500).mean() for place in places]
+
+    assert shares("a") == pytest.approx([0.5] * 6, abs=0.03)
+    assert shares("b") == pytest.approx([0.05, 0.05, 0.95, 0.95, 0.05, 0.05], abs=0.03)
+    assert shares("d") == pytest.approx([0.95, 0.95, 0.05, 0.05, 0.95, 0.95], abs=0.03)
 
 
 def test_prices_are_those_of_the_market() -> None:
@@ -194,6 +209,7 @@ def test_losses_and_stragglers() -> None:
         "rate_drift = 1",
         "drift = 2",
         "drift_every = 0",
+        "drift_steps = -1",
         "link = 'D'",
         "delay_out = 0",
         "loss = 1.5",

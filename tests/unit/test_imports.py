@@ -37,6 +37,7 @@ ALLOWED = {
         "plan",
     }
     | {"program", "sinks", "work"},
+    "explain_analyze": {"adapt", "catalog", "explain_job", "outlet", "program", "progress"},
     "vectorized": set(),
     "evaluate": {"functions", "plan", "python_values", "vector", "vectorized"},
     "python_values": {"functions"},
@@ -152,24 +153,25 @@ ALLOWED = {
         "segments",
     }
     | {"shard", "sinks", "sources", "vector", "work"},
+    "closing": {"catalog", "report", "sinks"},
     "interrupts": set(),
     "progress": {"catalog", "job", "program", "sinks"},
     "bench": {"adapt", "cql", "evaluate", "job", "kernels", "plan", "program", "vector"},
     "cli": {
-        "outlet",
-        "work",
         "bench",
         "catalog",
+        "closing",
         "cql",
         "demo",
         "explain",
+        "explain_analyze",
         "explain_job",
         "interrupts",
         "job",
+        "outlet",
         "program",
-        "progress",
     }
-    | {"report", "run", "sinks", "testing"},
+    | {"run", "testing"},
 }
 
 

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from thalweg.adapt.choices import Adaptation
-from thalweg.cql.script import SourceText
+from thalweg.assembly import Origin
 from thalweg.dataflow import Dataflow
+from thalweg.errors import SourceText
 from thalweg.operators.delta import Delta
 from thalweg.operators.join import JoinRun
 from thalweg.optimize.rules import optimized
@@ -37,7 +38,14 @@ class Joined:
         store = CodeStore(user_folder())
         ranks = {name: stream.rank for name, stream in self._streams.items()}
         self._dataflow = Dataflow(
-            {}, [Exchange(0, plan, None)], ranks, {}, _no_python, store, {0: adaptation}
+            {},
+            [Exchange(0, plan, None)],
+            ranks,
+            {},
+            _no_python,
+            store,
+            {0: (query.name,)},
+            {query.name: adaptation},
         )
         self._dataflow.warm()
         (self.join,) = (
@@ -50,8 +58,8 @@ class Joined:
     def step(self, arrivals: Mapping[str, Delta]) -> Delta:
         """Rows of the streams, none of which is behind those of another by more than a batch."""
         last = max(int(delta.start[-1]) for delta in arrivals.values())
-        promises = dict.fromkeys(self._streams, last)
-        given = dict(arrivals)
+        promises: dict[Origin, int] = dict.fromkeys(self._streams, last)
+        given: dict[Origin, Delta] = dict(arrivals.items())
         began = thread_time_ns()
         stepped = self._dataflow.step(given, promises, {}, {})
         self.nanos += thread_time_ns() - began

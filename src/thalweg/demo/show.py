@@ -1,12 +1,14 @@
 """The demo: the engine on made-up streams, its answers on one screen.
 
-Relations are shown as they stand, streams by their latest elements. Where the screen
-cannot be redrawn, a few looks at it are printed one after the other.
+Relations are shown as they stand, streams by their latest elements, and above them the
+throughput of the last batches, with what was decided last. Where the screen cannot be
+redrawn, a few looks at it are printed one after the other.
 """
 
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -39,9 +41,12 @@ from thalweg.sinks.console import instant_text
 _LATEST = 2
 _FRAMES_PER_SECOND = 8
 # Some ten seconds of all streams: an answer is soon there, and can be read.
-_ROWS_PER_BATCH = 75_000
+ROWS_PER_BATCH = 150_000
 # How often to look where the screen cannot be redrawn.
 _LOOKS = 3
+# The last view needs so many lines of the terminal.
+_TALL = 27
+_BARS = "▁▂▃▄▅▆▇█"
 
 
 @dataclass
@@ -94,6 +99,34 @@ class View:
         return self.rows.rows(plan.keys if isinstance(plan, Top) else ())
 
 
+@dataclass
+class Throughput:
+    """Rows per second, batch by batch, and the last decision. Batches that brought one have
+    another colour."""
+
+    rates: deque[tuple[float, bool]] = field(default_factory=lambda: deque(maxlen=200))
+    decided: str = ""
+    _is_warm: bool = False
+
+    def take(self, done: BatchDone) -> None:
+        # The first batch has all there is to start in its time.
+        if done.rows and self._is_warm:
+            self.rates.append((done.rows / max(done.seconds, 1e-3), bool(done.decisions)))
+        self._is_warm = True
+        for decision in done.decisions:
+            self.decided = f"{decision.outcome}: {', '.join(decision.after)}"
+
+    def lines(self, width: int) -> Iterator[Text]:
+        line = Text("rows/s  ", no_wrap=True)
+        shown = list(self.rates)[-(width - len(line) - 1) :]
+        most = max((rate for rate, _ in shown), default=1.0)
+        for rate, has_decided in shown:
+            bar = _BARS[round(rate / most * (len(_BARS) - 1))]
+            line.append(bar, "bold yellow" if has_decided else "green")
+        yield line
+        yield Text(f"decided {self.decided or '…'}", no_wrap=True, overflow="ellipsis")
+
+
 class Screen:
     """All views, and above them how far the engine is."""
 
@@ -103,6 +136,7 @@ class Screen:
         self._views = {query.name: View(query) for query in program.catalog.queries()}
         self._schemas = {name: view.query.plan.schema for name, view in self._views.items()}
         self._query = program.catalog.queries()[0]
+        self._throughput = Throughput()
         self.first_answer: float | None = None
 
     def notice(self, doing: str) -> None:
@@ -119,6 +153,7 @@ class Screen:
 
     def follow(self, done: BatchDone) -> None:
         self._progress.update(standing_of(done, self._query))
+        self._throughput.take(done)
 
     def __rich__(self) -> RenderableType:
         if self.first_answer is None:
@@ -126,7 +161,11 @@ class Screen:
         line: RenderableType = self._progress
         if not self._console.is_terminal:
             line = Text(self._progress.counts(self._console.width))
-        return Group(line, *(view.table() for view in self._views.values()))
+        views = [*self._views.values()]
+        if self._console.is_terminal and self._console.height < _TALL:
+            views.pop()
+        above = self._throughput.lines(self._console.width)
+        return Group(line, *above, *(view.table() for view in views))
 
     def closing(self) -> str:
         return ", ".join(f"{view.records:,} records of {n}" for n, view in self._views.items())
@@ -160,7 +199,7 @@ def run_demo(console: Console, seconds: float, interrupts: Interrupts) -> None:
             attend=attend,
             follow=screen.follow,
             display=screen.take,
-            rows_per_batch=_ROWS_PER_BATCH,
+            rows_per_batch=ROWS_PER_BATCH,
         )
     finally:
         live.stop()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from thalweg.adapt.decisions import Decision
+from thalweg.adapt.measured import Measured
 from thalweg.clock import Clock
 from thalweg.dataflow import Dataflow, Failed, Noted, Purpose
 from thalweg.intake.slices import Cursor, Reader, Slice
@@ -43,6 +44,7 @@ class Taken:
     failures: Failed
     seconds: dict[str, float]
     decisions: list[Decision] = field(default_factory=list)
+    measured: list[Measured] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,7 @@ class Intake:
             failures=failures,
             seconds=clock.seconds,
             decisions=self.fragments.decisions(),
+            measured=self.fragments.measured(),
         )
 
     def _send(
@@ -159,4 +162,5 @@ def _whole(parts: list[Taken]) -> Taken:
         failures,
         dict(seconds),
         [decision for part in parts for decision in part.decisions],
+        [measured for part in parts for measured in part.measured],
     )

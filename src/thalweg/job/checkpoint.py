@@ -93,20 +93,8 @@ def going_on(fresh: Work, shards: int | None) -> Work:
     if not Work.is_saved(root):
         _refuse_full_folders(fresh.part_sinks)
         return fresh
-    try:
-        known = Work.load(root)
-    except (AttributeError, ImportError, TypeError, EOFError, pickle.UnpicklingError):
-        raise QueryError(
-            f"the checkpoint {root} is of another version of Thalweg",
-            hint="begin anew with another checkpoint folder",
-        ) from None
-    differences = [*_differences(known, fresh)]
-    if differences:
-        raise QueryError(
-            f"the checkpoint {root} is of another script",
-            detail="\n".join(differences),
-            hint="run the script as it was, or begin anew with another checkpoint folder",
-        )
+    known = known_work(root)
+    _refuse_another(root, [*_other_plans(known, fresh), *_other_places(known, fresh)])
     if shards is not None and shards != known.shards:
         raise QueryError(
             f"the checkpoint {root} has {known.shards} shards, not {shards}",
@@ -116,7 +104,36 @@ def going_on(fresh: Work, shards: int | None) -> Work:
     return replace(fresh, tables=known.tables, shards=known.shards, begun=known.begun)
 
 
-def _differences(known: Work, fresh: Work) -> Iterator[str]:
+def known_work(root: Path) -> Work:
+    """The work that was begun in a folder."""
+    if not Work.is_saved(root):
+        raise QueryError(f"{root} is not a checkpoint", hint="name the folder of run --checkpoint")
+    try:
+        return Work.load(root)
+    except (AttributeError, ImportError, TypeError, EOFError, pickle.UnpicklingError):
+        raise QueryError(
+            f"the checkpoint {root} is of another version of Thalweg",
+            hint="begin anew with another checkpoint folder",
+        ) from None
+
+
+def work_of_script(root: Path, fresh: Work) -> Work:
+    """The work in a folder, which must be that of a script, wherever its answers go."""
+    known = known_work(root)
+    _refuse_another(root, [*_other_plans(known, fresh)])
+    return known
+
+
+def _refuse_another(root: Path, differences: list[str]) -> None:
+    if differences:
+        raise QueryError(
+            f"the checkpoint {root} is of another script",
+            detail="\n".join(differences),
+            hint="run the script as it was, or begin anew with another checkpoint folder",
+        )
+
+
+def _other_plans(known: Work, fresh: Work) -> Iterator[str]:
     """What must not change while a job is kept in a checkpoint."""
     queries = [
         {query.name: (query, *_exchanges(work, query.plan)) for query in work.placement.queries}
@@ -124,6 +141,9 @@ def _differences(known: Work, fresh: Work) -> Iterator[str]:
     ]
     yield from _listed("stream", known.streams, fresh.streams)
     yield from _listed("query", *queries)
+
+
+def _other_places(known: Work, fresh: Work) -> Iterator[str]:
     if _destinations(known) != _destinations(fresh):
         yield "Its answers go to other places."
 

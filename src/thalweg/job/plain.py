@@ -13,7 +13,7 @@ from itertools import count
 from thalweg.clock import WallClock, wall_clock
 from thalweg.control import ControlLog, Entry
 from thalweg.intake.reading import Cursor
-from thalweg.intake.take import Taken, together
+from thalweg.intake.take import Intake, Taken, together
 from thalweg.outlet.begin import begin_batch
 from thalweg.outlet.commit import Outlet
 from thalweg.segments import Piece
@@ -36,6 +36,7 @@ class PlainJob:
     def start(self) -> None:
         """Begin, or go on in new processes."""
         self._outlet = Outlet(self.work, self._clock)
+        self._intakes: dict[str, Intake] = {}
         self._shards = [Shard(self.work, number) for number in range(self.work.shards)]
         self.entry = self._outlet.start()
 
@@ -77,4 +78,6 @@ class PlainJob:
     def _take(self, stream: str, part: int) -> Taken:
         cursor = Cursor.from_json(self.entry.cursors[stream])
         folder = self.work.root / "segments" / f"{self.entry.batch:09d}"
-        return self.work.intake(stream).take(cursor, self.entry.takes[stream], part, folder)
+        if stream not in self._intakes:
+            self._intakes[stream] = self.work.intake(stream)
+        return self._intakes[stream].take(cursor, self.entry.takes[stream], part, folder)

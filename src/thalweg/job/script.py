@@ -60,7 +60,7 @@ def run_on_spark(
     With a `checkpoint`, a run that was stopped or killed goes on where it was. What goes
     to the terminal is printed there, or given to `display`.
     """
-    _refuse_memory(program)
+    refuse_memory(program)
     report = RunReport()
     targets = targets_of(program, out, file_format)
     make_folder(out)
@@ -108,7 +108,7 @@ def _log_kept(checkpoint: Path | None) -> Iterator[None]:
         raise
 
 
-def _refuse_memory(program: Program) -> None:
+def refuse_memory(program: Program) -> None:
     for stream in program.catalog.streams():
         request = program.read_request(stream)
         if request.connector.name == "memory":

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from thalweg.adapt.cache_loop import CacheLoop, Profile, Recurrence, Step
 from thalweg.adapt.caching import Candidate, candidates
+from thalweg.adapt.measured import Tally
 from thalweg.operators.join_caches import JoinCaches
-from thalweg.operators.join_pipeline import Passed, Pipeline
+from thalweg.operators.join_pipeline import Pipeline
 from thalweg.operators.join_walk import Partial, Walk
 from thalweg.vector.hashing import hash_columns
 
@@ -57,7 +58,7 @@ class CacheWatch:
     _recurrences: dict[Candidate, Recurrence] = field(default_factory=dict)
     # By pipeline: its look-ups for each row, and where their counters stood.
     _steps: dict[int, list[Step]] = field(default_factory=dict)
-    _counted: dict[int, tuple[int, list[Passed]]] = field(default_factory=dict)
+    _counted: dict[int, tuple[int, list[Tally]]] = field(default_factory=dict)
     # By pipeline: nanoseconds for a row without caches, and where the counters stood.
     _plain: dict[int, float] = field(default_factory=dict)
     _plain_counted: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -134,16 +135,16 @@ class CacheWatch:
     def _measure(self, pipeline: Pipeline) -> None:
         """What each look-up did since it was last asked, if that is enough to tell."""
         root, passed = pipeline.root, [pipeline.passed[m] for m in self._orders[pipeline.root]]
-        then_rows, then = self._counted.get(root, (0, [Passed()] * len(passed)))
+        then_rows, then = self._counted.get(root, (0, [Tally()] * len(passed)))
         rows = pipeline.plain.rows - then_rows
         if rows < ENOUGH_ROWS:
             return
-        now = [Passed(p.entered, p.left, p.nanos) for p in passed]
+        now = [replace(tally) for tally in passed]
         self._counted[root] = pipeline.plain.rows, now
         self._steps[root] = [
             Step(
-                (a.entered - b.entered) / rows,
-                (a.left - b.left) / rows,
+                (a.rows_in - b.rows_in) / rows,
+                (a.rows_out - b.rows_out) / rows,
                 (a.nanos - b.nanos) / rows,
             )
             for a, b in zip(now, then, strict=True)

@@ -16,7 +16,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from thalweg.adapt.decisions import Decision
 from thalweg.adapt.greedy import AGreedy
+from thalweg.adapt.measured import Measured
 from thalweg.adapt.policies import MakePolicy
 from thalweg.operators.base import Moment
 from thalweg.operators.cache_watch import CacheWatch
@@ -24,6 +26,7 @@ from thalweg.operators.delta import Delta, combined
 from thalweg.operators.join_caches import CachePool, JoinCaches
 from thalweg.operators.join_graph import Place, Topology
 from thalweg.operators.join_pipeline import Pipeline
+from thalweg.operators.join_report import JoinReport
 from thalweg.operators.join_walk import Predicate, Walk
 from thalweg.operators.store import equal_values
 from thalweg.operators.stored import StoreView
@@ -69,7 +72,8 @@ class JoinRun:
         }
         conditioned = frozenset[int]().union(*(p.members for p in self._predicates))
         self.pipelines = [
-            Pipeline(member, topology, conditioned, self._walk, make) for member in topology.members
+            Pipeline(member, topology, conditioned, self._walk, self._any_view, make)
+            for member in topology.members
         ]
         self.caches: JoinCaches | None = None
         self.cache_watch: CacheWatch | None = None
@@ -79,6 +83,16 @@ class JoinRun:
                 topology, self.pipelines, self._walk, graph.schema, asked, pool
             )
             self.cache_watch = CacheWatch(self.caches)
+        self._report = JoinReport(graph, self.pipelines, self.cache_watch)
+
+    def decisions(self) -> list[Decision]:
+        return list(self._report.decisions())
+
+    def measured(self) -> list[Measured]:
+        return list(self._report.measured())
+
+    def _any_view(self, member: int) -> StoreView:
+        return self._views[member, min(self._topology.indexes[member])]
 
     def _walk(self, members: frozenset[int], base: Callable[[Place], Vector], turn: int) -> Walk:
         return Walk(

@@ -39,6 +39,7 @@ class CacheCounts:
 
     probes: int = 0
     hits: int = 0
+    found: int = 0
     created: int = 0
     updates: int = 0
     probing: int = 0

@@ -48,6 +48,9 @@ class Topology:
         self.first_orders = [self._first_order(member) for member in self.members]
         self.neighbours = {m: self._neighbours(m) for m in self.members}
         self.is_connected = self.are_joined(frozenset(self.members))
+        ends = sum(len({place[0] for place in places}) for places in self.classes)
+        # Whether there may be several ways from a member to another.
+        self.has_cycles = ends > len(self.members) + len(self.classes) - 1
         if any_order and self.is_connected:
             for member, others in self.neighbours.items():
                 for other in others:

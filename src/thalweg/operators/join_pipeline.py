@@ -16,17 +16,22 @@ import numpy as np
 from thalweg.adapt.drops import Index, Order
 from thalweg.adapt.filter_order import FilterOrder, Spent
 from thalweg.adapt.join_order import look_ups, path_to, spanning_tree
+from thalweg.adapt.measured import Tally
 from thalweg.adapt.policies import MakePolicy
 from thalweg.operators.delta import BEFORE_TIME, FOREVER, Delta
 from thalweg.operators.join_cache import SegmentCache
 from thalweg.operators.join_graph import Lookup, Place, Topology
 from thalweg.operators.join_walk import BASE, Partial, Walk
+from thalweg.operators.stored import StoreView
 from thalweg.vector.column import Columns, Vector
 
 # Rows in a stretch as long as it is not known which order is good.
 UNSURE_ROWS = 8192
 # Rows that pass by the caches now and then, and the part of all rows that they are.
 BYPASS_ROWS, BYPASS_SHARE = 32_768, 0.01
+# Rows that tell how many partners those of a member have, and by how much they have to be
+# fewer on another way.
+FEW_ROWS, CLEARLY_BETTER = 512, 1.25
 # With more partners than this for a combination that has any, it pays to look for the
 # others' first ones before all are found.
 MANY_PARTNERS = 1.5
@@ -55,15 +60,6 @@ class Path:
     cached: dict[int, Cached]
 
 
-@dataclass
-class Passed:
-    """What came to a look-up, what left it, and how long it took."""
-
-    entered: int = 0
-    left: int = 0
-    nanos: int = 0
-
-
 class Pipeline:
     """`order` is one of the other members, numbered without the root. `plain` and `cached` say
     what rows cost without and with caches, `passed` by member what look-ups did without."""
@@ -74,31 +70,36 @@ class Pipeline:
         topology: Topology,
         conditioned: frozenset[int],
         new_walk: NewWalk,
+        view_of: Callable[[int], StoreView],
         make: MakePolicy,
     ) -> None:
         self.root = root
+        self._view_of = view_of
         self.others = tuple(m for m in topology.members if m != root)
         self._topology, self._new_walk = topology, new_walk
         self._conditioned = conditioned
         first = topology.first_orders[root]
         self._is_free = make is not None and topology.is_connected and len(self.others) > 1
         self._tree = spanning_tree(root, topology.neighbours)
-        self.order = FilterOrder(
-            tuple(self.others.index(m) for m in first), make if self._is_free else None
-        )
+        self._make = make if self._is_free else None
+        self.order = self._new_order(first)
         self._paths: dict[Order, Path] = {}
         # By member: the partners of a combination that has any, lately.
         self._partners = dict.fromkeys(self.others, 1.0)
         # By position of the first look-up that it replaces.
         self.caches: dict[int, Cached] = {}
         self._cached_order: Order | None = None
-        self.passed = {member: Passed() for member in self.others}
+        self.passed = {member: Tally() for member in self.others}
         self.plain, self.cached = Spent(), Spent()
         self._bypassed, self._cached_before = 0, 0
         # Who wants to see the combinations that come to a position.
         self.watch: Callable[[int, Walk, Partial], None] | None = None
 
     # Which way
+
+    def _new_order(self, members: tuple[int, ...]) -> FilterOrder:
+        numbers = tuple(self.others.index(member) for member in members)
+        return FilterOrder(numbers, self._make, thread_time_ns)
 
     def members(self, order: Order) -> tuple[int, ...]:
         """Members as they are looked up, in an order of filters."""
@@ -197,8 +198,7 @@ class Pipeline:
     ) -> Partial:
         lookup, can_wait = path.lookups[at], path.can_wait[at]
         is_last = at == len(path.lookups) - 1
-        passed, began = self.passed[lookup.member], thread_time_ns()
-        passed.entered += len(partial)
+        came, began = len(partial), thread_time_ns()
         if can_wait and not is_last and self._partners[lookup.member] > MANY_PARTNERS:
             waiting.append(lookup)
             partial = walk.drop(lookup, partial)
@@ -207,8 +207,7 @@ class Pipeline:
             waiting.clear()
         else:
             partial = walk.expand(lookup, partial)
-        passed.left += len(partial)
-        passed.nanos += thread_time_ns() - began
+        self.passed[lookup.member].add(came, len(partial), thread_time_ns() - began)
         return partial
 
     # Caches
@@ -236,6 +235,7 @@ class Pipeline:
         found = cache.matches(entries, partial.start, partial.end)
         walk.sides.update(dict.fromkeys(cache.segment.members, cache))
         partial = walk.joined(partial, found, cache.segment.members)
+        counts.found += len(found.owners)
         counts.filling += filling
         counts.probing += thread_time_ns() - began - filling
         return partial, missed
@@ -273,7 +273,44 @@ class Pipeline:
         def passing(number: int, rows: Index) -> Index:
             return self._met(delta, self.others[number], rows)
 
+        if self._topology.has_cycles:
+            self._choose_tree(delta)
         self.order.profile(np.arange(len(delta)), passing)
+
+    def _choose_tree(self, delta: Delta) -> None:
+        """Where there are several ways to a member, those that multiply rows least."""
+        known: dict[tuple[int, int], float] = {}
+
+        def fan_out(near: int, far: int) -> float:
+            if (near, far) not in known:
+                known[near, far] = self._fan_out(delta, near, far)
+            return known[near, far]
+
+        tree = spanning_tree(self.root, self._topology.neighbours, fan_out)
+        gain = sum(fan_out(self._tree[m], m) for m in tree) / sum(fan_out(tree[m], m) for m in tree)
+        if gain > CLEARLY_BETTER:
+            changes = self.order.changes
+            self._tree = tree
+            self._paths.clear()
+            self.order = self._new_order(self.members(self.order.order))
+            self.order.changes = changes
+
+    def _fan_out(self, delta: Delta, near: int, far: int) -> float:
+        """How many partners a row of a member has in another, by a few of them."""
+        lookup = self._topology.lookup(far, (near,))
+        if near == self.root:
+            some = delta.take(np.arange(min(len(delta), FEW_ROWS)))
+            columns = some.columns
+            walk = self._new_walk(frozenset((near,)), lambda p: columns[p[1]], self.root)
+            partial = walk.begin(some.start, some.end, some.weight)
+        else:
+            view = self._view_of(near)
+            slots, start, end = view.some(FEW_ROWS)
+            walk = self._new_walk(frozenset((near,)), lambda p: view.take(p[1], slots), self.root)
+            partial = walk.begin(start, end, np.ones(len(slots), np.int64))
+        if not len(partial):
+            return 1.0
+        return len(walk.expand(lookup, partial)) / len(partial) + 0.01
 
     def _met(self, delta: Delta, member: int, rows: Index) -> Index:
         """The rows for which there is something along the path to a member."""

@@ -12,8 +12,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from thalweg.kernels.probe import START
 from thalweg.operators.base import Moment
-from thalweg.operators.delta import BEFORE_TIME, FOREVER, Delta, Times, nothing
+from thalweg.operators.delta import BEFORE_TIME, FOREVER, Delta, Times, later, nothing
 from thalweg.operators.store import Store
 from thalweg.types import Schema
 from thalweg.vector.column import Columns, Vector
@@ -71,6 +72,14 @@ class StoreView:
     def _old(self, with_new: bool) -> int:
         ring, added = self._run.store.ring, self._run.store.added
         return ring.count if with_new else ring.count - added
+
+    def some(self, count: int) -> tuple[Times, Times, Times]:
+        """Slots of rows from all over the store, and when these begin and end."""
+        store = self._run.store
+        slots = store.ring.slots()
+        slots = slots[:: max(1, len(slots) // count)]
+        starts, last = store.index.records[slots, START], store.index.last(slots)
+        return slots, starts, last if self._span is None else later(starts, self._span)
 
     def take(self, i: int, slots: Times) -> Vector:
         return self._run.store.take(self._columns[i], slots)

@@ -27,6 +27,7 @@ from thalweg.operators.delta import BEFORE_TIME, FOREVER
 from thalweg.outlet.aside import put_aside
 from thalweg.outlet.begin import begun_entry
 from thalweg.outlet.decided import decided_in, keep_decisions
+from thalweg.outlet.measuring import Measuring
 from thalweg.record_segments import Part
 from thalweg.segments import Piece
 from thalweg.shard.parts import STAGED
@@ -152,6 +153,7 @@ class Outlet:
         self._work = work
         self._clock = clock
         self._log = ControlLog(work.root)
+        self._measuring = Measuring(work.root)
         self._needed: list[tuple[int, int]] = []
         # Where the last two batches began to read.
         self._begins: list[dict[str, Any]] = []
@@ -176,6 +178,7 @@ class Outlet:
         )
         put_aside(self._work, batch, takes, results)
         keep_decisions(self._work.root, batch, decided_in(takes, results))
+        self._measuring.end_batch(takes, results, flush or following.finished or following.waits)
         publish(following.parts)
         self._sweep(batch, results)
         self._sweep_spools(entry)

@@ -21,13 +21,16 @@ def decided_in(takes: Iterable[Taken], results: Iterable[ShardResult]) -> list[D
 
 
 def keep_decisions(root: Path, batch: int, decisions: Sequence[Decision]) -> None:
-    """A batch that is repeated may decide otherwise; what it did last counts."""
-    if not decisions:
-        return
+    """A batch that is repeated may decide otherwise; what stands here stays."""
     path = _folder(root) / f"{batch:09d}.json"
+    if not decisions or path.exists():
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(".partial")
-    partial.write_text(json.dumps([asdict(decision) for decision in decisions]))
+    with open(partial, "w", encoding="utf-8") as file:
+        json.dump([asdict(decision) for decision in decisions], file)
+        file.flush()
+        os.fsync(file.fileno())
     os.replace(partial, path)
 
 
@@ -35,8 +38,8 @@ def kept_decisions(root: Path) -> Iterator[tuple[int, Decision]]:
     """All decisions with their batches."""
     for path in sorted(_folder(root).glob("*.json")):
         for record in json.loads(path.read_text()):
-            order = {key: tuple(record[key]) for key in ("before", "after")}
-            yield int(path.stem), Decision(**{**record, **order})
+            lists = {key: tuple(record[key]) for key in ("before", "after", "queries")}
+            yield int(path.stem), Decision(**{**record, **lists})
 
 
 def _folder(root: Path) -> Path:

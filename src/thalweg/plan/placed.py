@@ -147,8 +147,11 @@ class Placement:
     queries: tuple[PlacedQuery, ...]
 
     def queries_of(self, shard: int) -> dict[str, Plan]:
-        """What a shard computes."""
-        return {query.name: query.plan for query in self.queries if query.spread or shard == 0}
+        """What a shard computes; what only the first one does comes last."""
+        spread = {query.name: query.plan for query in self.queries if query.spread}
+        if shard != 0:
+            return spread
+        return spread | {query.name: query.plan for query in self.queries if not query.spread}
 
     def columns_read(self, stream: str) -> frozenset[int]:
         """The columns of a stream that somebody reads."""
@@ -163,6 +166,15 @@ class Placement:
     def queries_for(self, purpose: str | int) -> frozenset[str]:
         """A query itself, or the queries that need what an exchange brings."""
         return frozenset((purpose,)) if isinstance(purpose, str) else self._needed_by[purpose]
+
+    @cached_property
+    def served(self) -> dict[int, tuple[str, ...]]:
+        """By exchange: the queries that need what it brings, in the order of the script."""
+        places = {query.name: place for place, query in enumerate(self.queries)}
+        return {
+            number: tuple(sorted(names, key=places.__getitem__))
+            for number, names in enumerate(self._needed_by)
+        }
 
     @cached_property
     def _needed_by(self) -> list[frozenset[str]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from thalweg.adapt.decisions import Decision
+from thalweg.adapt.measured import Measured
 from thalweg.assembly import Origin
 from thalweg.clock import Clock
 from thalweg.control import Entry
@@ -39,7 +40,7 @@ class ShardResult:
     `oldest` and `snapshot_batch` are the first batches whose segments and snapshots the
     manifest needs. `due` is what the passing of time will let out; `unwritten`: records
     wait to become a file. `seconds` says where the time went, `decisions` what was changed
-    on the way.
+    on the way, `measured` what was seen.
     """
 
     shard: int
@@ -58,6 +59,7 @@ class ShardResult:
     unwritten: bool
     seconds: dict[str, float]
     decisions: list[Decision]
+    measured: list[Measured]
 
 
 class Shard:
@@ -115,6 +117,7 @@ class Shard:
             bool(self._parts.waiting),
             clock.seconds,
             self._dataflow.decisions(),
+            self._dataflow.measured(),
         )
 
     # State
@@ -132,6 +135,8 @@ class Shard:
         for earlier in manifest.inputs:
             self._advance(earlier, Clock())
             self._parts.forget_due(earlier)
+        # What was seen then was told then.
+        self._dataflow.measured()
         return manifest != FIRST
 
     def _restore(self, value: Any, is_own: bool) -> None:

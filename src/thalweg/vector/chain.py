@@ -16,6 +16,7 @@ import numpy as np
 from thalweg.adapt.decisions import Decision
 from thalweg.adapt.drops import Order
 from thalweg.adapt.filter_order import FilterOrder
+from thalweg.adapt.measured import Measured, Tally
 from thalweg.adapt.policies import MakePolicy
 from thalweg.evaluate import Failures
 from thalweg.plan.expressions import Expression, columns_used
@@ -92,6 +93,7 @@ class Chain:
         self._failures = failures
         self._texts = [expression_text(predicate) for predicate in predicates]
         self._told = 0
+        self._tallies = [Tally() for _ in predicates]
         loops = selection_loops(predicates)
         self.loops = [loop for loop in loops if loop is not None]
         self._tests = [
@@ -134,18 +136,27 @@ class Chain:
             for change in fresh
         ]
 
+    def measured(self) -> list[Measured]:
+        """What each predicate had, let pass and took since this was asked last."""
+        if not any(self._tallies):
+            return []
+        steps = [self._tallies[number].told(self._texts[number]) for number in self.order.order]
+        return [Measured("filters", (), " AND ".join(self._texts), tuple(steps))]
+
     def _named(self, order: Order) -> tuple[str, ...]:
         return tuple(self._texts[number] for number in order)
 
     def _stretch(self, rows: Index, passing: Callable[[int, Index], Index]) -> Index:
         order, first, passed = self.order.next(), int(rows[0]), rows
         counts = [len(rows)]
-        began = perf_counter_ns()
+        began = now = perf_counter_ns()
         for number in order:
             if len(passed):
                 passed = passing(number, passed)
             counts.append(len(passed))
-        self.order.ran(order, counts, perf_counter_ns() - began)
+            before, now = now, perf_counter_ns()
+            self._tallies[number].add(counts[-2], counts[-1], now - before)
+        self.order.ran(order, counts, now - began)
         if self.order.wants_profile:
             with self._failures.ignored():
                 self.order.profile(np.arange(first, first + counts[0]), passing)

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from thalweg.adapt.choices import DEFAULT
-from thalweg.adapt.decisions import Decision
 from thalweg.adapt.policies import FILTER_POLICIES
 from thalweg.evaluate import Compiler, Failures
 from thalweg.plan.expressions import Expression, columns_used, conjuncts
@@ -28,7 +27,8 @@ class VectorCompiler:
     """Turns expressions into functions over columns, each once.
 
     Without a store of code everything is interpreted. `filters` names the policy for the
-    order of predicates, in the chains that are asked for from then on.
+    order of predicates, in the chains that are asked for from then on; `chains` are all of
+    them.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class VectorCompiler:
         self._store = store
         self._failures = failures
         self._loops: list[Loop] = []
-        self._chains: list[Chain] = []
+        self.chains: list[Chain] = []
         # Keyed by identity, as in `thalweg.evaluate`.
         self._known: dict[int, tuple[Expression, Vectorized]] = {}
 
@@ -54,7 +54,7 @@ class VectorCompiler:
         """The rows on which all predicates are true."""
         given = (self._plain, self._partly, self._store, self._failures)
         chain = Chain(predicates, *given, FILTER_POLICIES[self.filters])
-        self._chains.append(chain)
+        self.chains.append(chain)
         self._loops += chain.loops
         return chain
 
@@ -68,10 +68,6 @@ class VectorCompiler:
             return passed
 
         return test
-
-    def decisions(self) -> list[Decision]:
-        """What was decided of all chains, and not told before."""
-        return [decision for chain in self._chains for decision in chain.decisions()]
 
     def warm(self) -> int:
         """Have the code of all that was asked for so far; how many functions that is."""

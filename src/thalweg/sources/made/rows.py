@@ -39,12 +39,14 @@ class Choices:
     """What the script says about a stream.
 
     `drift` is how far its values change, `drift_every` the seconds until they come back,
-    the others are of packets on their way through a network.
+    `drift_steps` in how many jumps they do, if not little by little. The others are of packets
+    on their way through a network.
     """
 
     seed: int
     drift: float
     drift_every: float
+    drift_steps: int
     delay: float
     rate: float
     link: str
@@ -75,7 +77,10 @@ class Rows:
         choices = self.choices
         if not choices.drift:
             return 0.0
-        turns = self.seconds / choices.drift_every + phase
+        turns = self.seconds / choices.drift_every
+        if choices.drift_steps:
+            turns = np.floor(turns * choices.drift_steps) / choices.drift_steps
+        turns += phase
         return choices.drift * np.sin(2 * np.pi * turns)
 
     def pick(self, lane: int, ends: int) -> Numbers:
