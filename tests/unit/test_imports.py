@@ -63,8 +63,8 @@ ALLOWED = {
     "adapt": set(),
     "vector": {"adapt", "evaluate", "functions", "kernels", "plan", "python_values", "vectorized"},
     "kernels": set(),
-    "operators": {"answers", "bags", "evaluate", "functions", "kernels", "plan", "reference"}
-    | {"vector"},
+    "operators": {"adapt", "answers", "bags", "evaluate", "functions", "kernels", "plan"}
+    | {"reference", "vector"},
     "assembly": {"adapt", "evaluate", "group_value", "operators", "plan", "vector"},
     "dataflow": {"adapt", "assembly", "evaluate", "operators", "plan", "vector"},
     "segments": {"operators", "vector"},
@@ -156,7 +156,20 @@ ALLOWED = {
     "closing": {"catalog", "report", "sinks"},
     "interrupts": set(),
     "progress": {"catalog", "job", "program", "sinks"},
-    "bench": {"adapt", "cql", "evaluate", "job", "kernels", "plan", "program", "vector"},
+    "bench": {
+        "adapt",
+        "assembly",
+        "cql",
+        "dataflow",
+        "evaluate",
+        "job",
+        "kernels",
+        "operators",
+        "optimize",
+        "plan",
+        "program",
+    }
+    | {"vector"},
     "cli": {
         "bench",
         "catalog",

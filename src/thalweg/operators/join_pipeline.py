@@ -271,7 +271,7 @@ class Pipeline:
 
     def _profile(self, delta: Delta) -> None:
         def passing(number: int, rows: Index) -> Index:
-            return self._met(delta, self.others[number], rows)
+            return self.met(delta, self.others[number], rows)
 
         if self._topology.has_cycles:
             self._choose_tree(delta)
@@ -312,7 +312,7 @@ class Pipeline:
             return 1.0
         return len(walk.expand(lookup, partial)) / len(partial) + 0.01
 
-    def _met(self, delta: Delta, member: int, rows: Index) -> Index:
+    def met(self, delta: Delta, member: int, rows: Index) -> Index:
         """The rows for which there is something along the path to a member."""
         walk = self._new_walk(
             frozenset((self.root,)), lambda p: delta.columns[p[1]].take(rows), self.root
