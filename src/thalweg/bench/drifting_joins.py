@@ -11,8 +11,8 @@ from thalweg.bench.joined import Keys, rows_of
 from thalweg.operators.delta import Delta
 
 SECOND = 1_000_000
-# Values of a key, and how often each value of a child's is in its window.
-VALUES, TIMES_EACH = 20_000, 2
+# Values of a key. Each value of a child's is in its window once.
+VALUES = 20_000
 # Values of the key that closes a cycle.
 FEW_VALUES = 20
 WINDOW = 10
@@ -83,10 +83,10 @@ def batches(
             count = rows
             if member:
                 share = passing[_edge_to(graph, member)]
-                count = int(TIMES_EACH * share * VALUES / WINDOW)
+                count = int(share * VALUES / WINDOW)
             times = np.sort(random.integers(0, SECOND, count)) + second * SECOND
             keys = [
-                _key(graph, name, member, passing, count, random) for name in graph.columns(member)
+                _key(graph, name, member, second, count, random) for name in graph.columns(member)
             ]
             batch[f"R{member}"] = rows_of(times, *keys)
         yield batch
@@ -100,12 +100,12 @@ def _key(
     graph: Graph,
     name: str,
     member: int,
-    passing: Sequence[float],
+    second: int,
     count: int,
     random: np.random.Generator,
 ) -> Keys:
     if name == "z":
         return random.integers(0, FEW_VALUES, count)
-    number = int(name[1:])
-    is_child = graph.edges[number][1] == member
-    return random.integers(0, max(1, int(VALUES * passing[number])) if is_child else VALUES, count)
+    if graph.edges[int(name[1:])][1] != member:
+        return random.integers(0, VALUES, count)
+    return random.permutation(np.arange(count) + second % WINDOW * count)

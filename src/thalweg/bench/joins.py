@@ -33,7 +33,7 @@ ROWS, QUICK_ROWS = 50_000, 10_000
 SECONDS, FILLED = 60, 12
 PHASES = 4
 # The parts of rows that have partners: where most have none, and where most have some.
-HARD, EASY = 0.05, (0.9, 0.8, 0.95, 0.7)
+HARD, EASY = 0.02, (0.9, 0.8, 0.95, 0.7)
 GRAPHS = (star(3), star(5), star(8), chain(4), chain(6), cycle(3), cycle(5))
 # Orders of a pipeline that are run to find the best.
 MOST_ORDERS = 24
