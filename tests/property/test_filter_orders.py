@@ -16,8 +16,9 @@ from thalweg.adapt.greedy import (
     repaired,
     violated,
 )
+from thalweg.adapt.outcomes import cost, dropped_at
 from thalweg.adapt.sweep import LocalSwaps, Sweep
-from thalweg.bench.simulated_filters import best_order, correlated, cost, dropped_at, run
+from thalweg.bench.simulated_filters import best_order, correlated, run
 
 UNIT = (1.0,) * 20
 

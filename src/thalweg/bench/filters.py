@@ -17,9 +17,10 @@ import numpy as np
 
 from thalweg.adapt.drops import Mask, Order
 from thalweg.adapt.filter_order import FilterOrder
+from thalweg.adapt.outcomes import cost
 from thalweg.bench.compare import Options, Spread
 from thalweg.bench.findings import Bar, Findings
-from thalweg.bench.simulated_filters import best_order, correlated, cost, mean_cost
+from thalweg.bench.simulated_filters import best_order, correlated, mean_cost
 from thalweg.bench.trial import in_own_process
 from thalweg.evaluate import Compiler, Failures
 from thalweg.plan.expressions import Call, Column, Expression, Literal

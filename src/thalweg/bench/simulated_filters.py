@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thalweg.adapt.drops import Drops, Index, Mask, Order, Policy, Times
+from thalweg.adapt.outcomes import cost, dropped_at
 
 Random = np.random.Generator
 
@@ -32,19 +33,6 @@ def correlated(random: Random, rows: int, selectivities: Sequence[float], factor
         drawn = np.where(copies, base[:, groups[number]], random.random(rows))
         passes[:, number] = drawn < s
     return passes
-
-
-def dropped_at(passes: Mask, order: Order) -> Index:
-    """By tuple the position of the filter that drops it; the number of filters if none does."""
-    drops = ~passes[:, list(order)]
-    return np.where(drops.any(axis=1), drops.argmax(axis=1), len(order))
-
-
-def cost(passes: Mask, order: Order, times: Times) -> float:
-    """The time that all tuples take together."""
-    reached = np.minimum(dropped_at(passes, order), len(order) - 1)
-    spent = np.cumsum([times[number] for number in order])
-    return float(spent[reached].sum())
 
 
 def best_order(passes: Mask, times: Times) -> Order:

@@ -1,0 +1,115 @@
+"""Some rows that filters are asked about: which would each drop, and how long does it take?
+
+A filter that takes but nanoseconds for a row is timed several times over, for what disturbs
+it takes longer than itself; that is done anew only if its time may have changed.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from thalweg.adapt.drops import Index, Mask, Order
+
+# What takes longer for a row, in nanoseconds, is timed well enough at once.
+_DEAR = 100.0
+# How often a cheap one is timed, and after how many profiles again.
+_TIMINGS, _TIMED_AGAIN = 3, 8
+# A single time that is so many times the one that is known says that it has changed.
+_OTHER_TIME = 2.0
+
+# The rows that pass a filter, of those given; both in order. The latter are written over.
+Passing = Callable[[int, Index], Index]
+Clock = Callable[[], int]
+
+
+@dataclass
+class Timed:
+    """How long a filter takes for a call, and for a row: the least of the last few times, for
+    whatever disturbs it makes it longer."""
+
+    call: float = float("inf")
+    profiles: int = 0
+    _rows: deque[float] = field(default_factory=lambda: deque(maxlen=3))
+
+    @property
+    def row(self) -> float:
+        return min(self._rows, default=1.0)
+
+    @property
+    def is_known(self) -> bool:
+        return bool(self._rows)
+
+    def is_due(self, once: float) -> bool:
+        """Whether it must be timed again, as it has taken so long this time."""
+        is_near = self.row / _OTHER_TIME <= once <= self.row * _OTHER_TIME
+        return not self.is_known or not is_near or self.profiles % _TIMED_AGAIN == 0
+
+    def forget(self) -> None:
+        """The rows are others now. What is dear may be so for the sake of their values."""
+        if self.row > _DEAR:
+            self._rows.clear()
+
+    def per_row(self, rows: int, nanos: int) -> float:
+        return max(nanos - self.call, 0.1 * rows) / rows
+
+    def add(self, per_row: float) -> None:
+        self._rows.append(per_row)
+
+
+def reaching(order: Order, rows: Index, passing: Passing) -> Index:
+    """The rows that all of these filters let pass."""
+    for number in order:
+        if len(rows):
+            rows = passing(number, rows)
+    return rows
+
+
+class Sample:
+    """Rows, of which each filter is asked for all: so their times are those of the same rows.
+    Outcomes are by row and filter; those of one filter lie side by side."""
+
+    def __init__(self, rows: Index, passing: Passing) -> None:
+        self._rows, self._passing = rows, passing
+        self._first = int(rows[0])
+        # Where in the sample a row is.
+        self._places = np.zeros(int(rows[-1]) - self._first + 1, np.int64)
+        self._places[rows - self._first] = np.arange(len(rows))
+
+    def passes(self, numbers: Order) -> Mask:
+        """Whether each row passes each of these filters."""
+        by_filter = np.zeros((len(numbers), len(self._rows)), np.bool_)
+        for i, number in enumerate(numbers):
+            passed = self._passing(number, self._rows.copy())
+            by_filter[i, self._places[passed - self._first]] = True
+        return by_filter.T
+
+    def timed_passes(self, timed: list[Timed], clock: Clock) -> Mask:
+        """Whether each row passes each filter; they are timed with that."""
+        by_filter = np.zeros((len(timed), len(self._rows)), np.bool_)
+        for number, times in enumerate(timed):
+            passed = self._timed(number, times, clock)
+            by_filter[number, self._places[passed - self._first]] = True
+        return by_filter.T
+
+    def _timed(self, number: int, times: Timed, clock: Clock) -> Index:
+        def run(rows: Index) -> tuple[Index, int]:
+            given = rows.copy()
+            began = clock()
+            passed = self._passing(number, given)
+            return passed, clock() - began
+
+        times.profiles += 1
+        if times.profiles % _TIMED_AGAIN == 1:
+            times.call = min(times.call, *(run(self._rows[:1])[1] for _ in range(2)))
+        passed, spent = run(self._rows)
+        once = times.per_row(len(self._rows), spent)
+        if once >= _DEAR:
+            times.add(once)
+        elif times.is_due(once):
+            spent = min(spent, *(run(self._rows)[1] for _ in range(_TIMINGS - 1)))
+            times.add(times.per_row(len(self._rows), spent))
+        return passed
