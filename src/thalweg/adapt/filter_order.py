@@ -11,22 +11,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from time import perf_counter_ns
+from math import sqrt
+from time import thread_time_ns
 
 import numpy as np
 
-from thalweg.adapt.drops import Drops, Index, Mask, Order, RefiningPolicy
+from thalweg.adapt.drops import Drops, Index, Mask, Order, RefiningPolicy, Times
 from thalweg.adapt.greedy import AGreedy
 from thalweg.adapt.order_trial import Change, OrderTrial
-from thalweg.adapt.outcomes import cost, dropped_at
+from thalweg.adapt.outcomes import cost, dropped_at, reaching
 from thalweg.adapt.policies import MakePolicy
-from thalweg.adapt.sample import Passing, Sample, Timed, reaching
+from thalweg.adapt.sample import Passing, Sample, Timed, survivors, told_apart
 
 # The part of the filters' time that profiling may take, and may when something has changed.
 PROFILE_SHARE, EVENT_SHARE = 0.01, 0.05
 # Rows of a profile; fewer, if they would take longer than what it may, and than so many
 # nanoseconds.
-PROFILE_ROWS, FEWEST_PROFILE_ROWS = 2048, 512
+PROFILE_ROWS, FEWEST_PROFILE_ROWS = 1024, 512
 _SHORT_PROFILE = 1_000_000
 # Chains that see fewer rows in their life are not worth a thought.
 LEAST_ROWS = 20_000
@@ -34,10 +35,11 @@ LEAST_ROWS = 20_000
 # looked at. Of few that reach it, chance makes the part another one: by half of this divided by
 # the root of their number, on average.
 _CHANGE, _LOOK_ROWS, _CHANCE = 0.03, 8192, 2.0
+_FEWEST_TO_LOOK_AT = 256
 # Rows of a profile that lie side by side.
 _NEIGHBOURS = 128
 # Filters that fewer rows of a profile reach are shown more of them: so many.
-_FEW, _ENOUGH = 128, 512
+_FEW, _ENOUGH = 64, 256
 
 
 @dataclass
@@ -56,13 +58,16 @@ class Spent:
 
 class FilterOrder:
     """`order` is the one of now, `changes` are those so far, and `total` what the filters had
-    and took. Without a policy the order is fixed."""
+    and took. Without a policy the order is fixed.
+
+    The clock is the thread's own: on a busy machine others would seem to be the filters' cost.
+    """
 
     def __init__(
         self,
         order: Order,
         make: MakePolicy = AGreedy,
-        clock: Callable[[], int] = perf_counter_ns,
+        clock: Callable[[], int] = thread_time_ns,
     ) -> None:
         self.order = order
         self.changes: list[Change] = []
@@ -78,13 +83,13 @@ class FilterOrder:
         # profile because of a change, after one that led to nothing.
         self._patience = self._calm = 1.0
         self._random = np.random.default_rng(len(order))
-        self._last_stretch = Spent()
+        self._last = 0.0
         self._begin_look()
 
     def _begin_look(self) -> None:
-        # Rows that reach each position and that leave the last one; and the part that passes
-        # each of them when all filters were last asked.
-        self._seen = [0] * (len(self.order) + 1)
+        # Rows that reach each position and that leave the last one, as long as they are few; and
+        # the part that passed each of them when all filters were last asked.
+        self._seen: Sequence[int] | None = None
         self._known: list[float] | None = None
         self._has_changed = False
 
@@ -107,20 +112,26 @@ class FilterOrder:
             if self._trial.is_over:
                 self._decide(self._trial.outcome())
             return
-        self._last_stretch = Spent(counts[0], nanos)
-        self._seen = [a + b for a, b in zip(self._seen, counts, strict=True)]
-        if self._seen[0] >= _LOOK_ROWS:
-            self._look(self._seen)
-            self._seen = [0] * len(counts)
+        self._last = nanos / max(1, counts[0])
+        if self._seen is not None:
+            counts = [a + b for a, b in zip(self._seen, counts, strict=True)]
+        self._seen = None if counts[0] >= _LOOK_ROWS else counts
+        if self._seen is None:
+            self._look(counts)
 
     def _look(self, seen: Sequence[int]) -> None:
-        parts = [after / max(1, before) for before, after in pairwise(seen)]
         if self._known is None:
-            self._known = parts
-        self._has_changed = any(
-            abs(now - then) > _CHANGE + _CHANCE / (1 + reached) ** 0.5
-            for now, then, reached in zip(parts, self._known, seen, strict=False)
-        )
+            self._known = [after / max(1, before) for before, after in pairwise(seen)]
+            return
+        self._has_changed = False
+        for position, then in enumerate(self._known):
+            reached = seen[position]
+            if reached < _FEWEST_TO_LOOK_AT:
+                return
+            change = abs(seen[position + 1] / reached - then)
+            if change > _CHANGE and change > _CHANGE + _CHANCE / sqrt(reached):
+                self._has_changed = True
+                return
 
     def _decide(self, change: Change) -> None:
         self.changes.append(change)
@@ -164,7 +175,7 @@ class FilterOrder:
     def _observe(self, rows: Index, passing: Passing) -> None:
         assert self._policy is not None
         passes = Sample(self._some(rows), passing).timed_passes(self._timed, self._clock)
-        times = [timed.row for timed in self._timed]
+        times = told_apart(self._timed)
         at = dropped_at(passes, self.order)
         dropped = np.flatnonzero(at < len(self.order))
         if not len(dropped):
@@ -174,28 +185,28 @@ class FilterOrder:
             Drops(at[dropped], lambda number, which: bits[which, number], bits), times
         )
         if isinstance(self._policy, RefiningPolicy):
-            self._refine(self._policy, passes, rows, passing)
+            self._refine(self._policy, passes, times, rows, passing)
         better = self._policy.order
         if better != self.order:
             expected = cost(passes, self.order, times) / max(cost(passes, better, times), 1e-9)
             self._trial = OrderTrial(self.order, better, expected)
             if self.profiles:
                 # The first stretches are shorter, and take longer for a row.
-                self._trial.old.append(self._last_stretch.per_row)
+                self._trial.old.append(self._last)
 
-    def _refine(self, policy: RefiningPolicy, passes: Mask, rows: Index, passing: Passing) -> None:
+    def _refine(
+        self, policy: RefiningPolicy, passes: Mask, times: Times, rows: Index, passing: Passing
+    ) -> None:
         """Show the last filters rows that reach them, where too few of the sample do."""
-        order, at = policy.order, dropped_at(passes, policy.order)
-        dropped = np.bincount(at, minlength=len(order) + 1)
-        reach = len(passes) - np.cumsum(dropped[:-1])
-        first = 1 + int(np.argmax(reach < _FEW))
-        if reach[first - 1] >= _FEW or first > len(order) - 2:
+        order, reached = policy.order, reaching(passes, policy.order)
+        first = next((at for at, rows in enumerate(reached) if rows < _FEW), len(order))
+        if first > len(order) - 2:
             return
-        wanted = _ENOUGH * len(passes) // max(1, int(reach[first - 1]))
-        some = reaching(order[:first], rows[:wanted].copy(), passing)
+        wanted = _ENOUGH * len(passes) // max(1, reached[first])
+        some = survivors(order[:first], rows[:wanted].copy(), passing)
         if len(some) >= _FEW:
             bits = ~Sample(some[:_ENOUGH], passing).passes(order[first:])
-            policy.observe_rest(first, bits, [timed.row for timed in self._timed])
+            policy.observe_rest(first, bits, times)
 
     def _some(self, rows: Index) -> Index:
         """Rows from all over a stretch, but neighbours: what is fetched with one serves all."""

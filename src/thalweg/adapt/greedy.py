@@ -55,32 +55,21 @@ def violated(view: View, order: Order, times: Times, guard: float) -> int | None
     return int(at[0]) if len(at) else None
 
 
-def corrected(bits: Mask, order: Order, times: Times, at: int) -> Order:
-    """The order with the best filter at a position, and at those that this has upset."""
-    numbers, upset = list(order), at
-    counted = bits.astype(np.float32)
-    left = ~bits[:, numbers[:at]].any(axis=1)
-    position = at
-    while position <= upset:
-        row = (left.astype(np.float32) @ counted).tolist()
+def corrected(bits: Mask, order: Order, times: Times, at: int = 0) -> Order:
+    """The order with the best filter at a position, and at all behind it. Of equals the one
+    that was first remains so."""
+    numbers = list(order)
+    left = bits[~bits[:, numbers[:at]].any(axis=1)].astype(np.float32)
+    for position in range(at, len(numbers) - 1):
+        row = (np.ones(len(left), np.float32) @ left).tolist()
         best = position
         for other in range(position + 1, len(numbers)):
             mine, its = numbers[best], numbers[other]
             if row[its] * times[mine] > row[mine] * times[its]:
                 best = other
-        upset = max(upset, best)
         numbers.insert(position, numbers.pop(best))
-        left &= ~bits[:, numbers[position]]
-        position += 1
+        left = left[left[:, numbers[position]] == 0]
     return tuple(numbers)
-
-
-def repaired(bits: Mask, order: Order, times: Times, guard: float) -> Order:
-    """The order once nothing is violated any more. One correction may leave a violation
-    behind all that it has upset."""
-    while (at := violated(matrix_view(bits, order), order, times, guard)) is not None:
-        order = corrected(bits, order, times, at)
-    return order
 
 
 def is_surely_cheaper(bits: Mask, order: Order, than: Order, times: Times) -> bool:
@@ -113,18 +102,19 @@ class AGreedy(_Profiling):
     def observe(self, drops: Drops, times: Times) -> None:
         self.window.add(profile_of(self.order, drops))
         bits = self.window.bits
-        self.order = repaired(bits, self.order, times, self._guard)
-        strict = repaired(bits, self.order, times, 1.0)
-        if strict != self.order and is_surely_cheaper(bits, strict, self.order, times):
+        strict = corrected(bits, self.order, times)
+        if strict != self.order and (
+            violated(matrix_view(bits, self.order), self.order, times, self._guard) is not None
+            or is_surely_cheaper(bits, strict, self.order, times)
+        ):
             self.order = strict
 
     def observe_rest(self, first: int, bits: Mask, times: Times) -> None:
         rest = self.order[first:]
         own = [times[number] for number in rest]
-        dropped = np.asfortranarray(bits[bits.any(axis=1)])
         before = tuple(range(len(rest)))
-        after = repaired(dropped, before, own, 1.0)
-        if after != before and is_surely_cheaper(dropped, after, before, own):
+        after = corrected(bits, before, own)
+        if after != before and is_surely_cheaper(bits, after, before, own):
             self.order = (*self.order[:first], *(rest[i] for i in after))
 
 

@@ -26,10 +26,16 @@ def costs(passes: Mask, order: Order, times: Times) -> npt.NDArray[np.float64]:
     return taken
 
 
+def reaching(passes: Mask, order: Order) -> list[int]:
+    """How many tuples reach each position."""
+    reached, left = [len(passes)], np.ones(len(passes), np.bool_)
+    for number in order[:-1]:
+        left &= passes[:, number]
+        reached.append(int(np.count_nonzero(left)))
+    return reached
+
+
 def cost(passes: Mask, order: Order, times: Times) -> float:
     """The time that all tuples take together."""
-    spent, left = 0.0, np.ones(len(passes), np.bool_)
-    for number in order:
-        spent += times[number] * np.count_nonzero(left)
-        left &= passes[:, number]
-    return spent
+    both = zip(order, reaching(passes, order), strict=True)
+    return float(sum(times[number] * reached for number, reached in both))

@@ -7,7 +7,7 @@ it takes longer than itself; that is done anew only if its time may have changed
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,10 +16,14 @@ from thalweg.adapt.drops import Index, Mask, Order
 
 # What takes longer for a row, in nanoseconds, is timed well enough at once.
 _DEAR = 100.0
-# How often a cheap one is timed, and after how many profiles again.
-_TIMINGS, _TIMED_AGAIN = 3, 8
-# A single time that is so many times the one that is known says that it has changed.
-_OTHER_TIME = 2.0
+# How often a cheap one is timed, and at which profiles again: at the first of each power of two,
+# and every so often.
+_TIMINGS, _TIMED_AGAIN = 5, 16
+# A single time that is so many times the one that is known says that it has changed; by so
+# many nanoseconds more it may be because the rows had to be fetched.
+_OTHER_TIME, _FETCHED = 2.0, 20.0
+# Times that are at most so many times each other cannot be told apart.
+_ALIKE = 1.1
 
 # The rows that pass a filter, of those given; both in order. The latter are written over.
 Passing = Callable[[int, Index], Index]
@@ -45,8 +49,9 @@ class Timed:
 
     def is_due(self, once: float) -> bool:
         """Whether it must be timed again, as it has taken so long this time."""
-        is_near = self.row / _OTHER_TIME <= once <= self.row * _OTHER_TIME
-        return not self.is_known or not is_near or self.profiles % _TIMED_AGAIN == 0
+        is_near = self.row / _OTHER_TIME <= once <= self.row * _OTHER_TIME + _FETCHED
+        is_time = self.profiles & (self.profiles - 1) == 0 or self.profiles % _TIMED_AGAIN == 0
+        return is_time or not is_near
 
     def forget(self) -> None:
         """The rows are others now. What is dear may be so for the sake of their values."""
@@ -60,7 +65,24 @@ class Timed:
         self._rows.append(per_row)
 
 
-def reaching(order: Order, rows: Index, passing: Passing) -> Index:
+def told_apart(timed: Sequence[Timed]) -> list[float]:
+    """The time of each filter for a row. Times that noise may have made out of one are one:
+    else it would decide on the order."""
+    alike: list[list[int]] = []
+    for number in sorted(range(len(timed)), key=lambda number: timed[number].row):
+        if alike and timed[number].row <= _ALIKE * timed[alike[-1][0]].row:
+            alike[-1].append(number)
+        else:
+            alike.append([number])
+    times = [0.0] * len(timed)
+    for group in alike:
+        mean = sum(timed[number].row for number in group) / len(group)
+        for number in group:
+            times[number] = mean
+    return times
+
+
+def survivors(order: Order, rows: Index, passing: Passing) -> Index:
     """The rows that all of these filters let pass."""
     for number in order:
         if len(rows):
@@ -103,7 +125,7 @@ class Sample:
             return passed, clock() - began
 
         times.profiles += 1
-        if times.profiles % _TIMED_AGAIN == 1:
+        if times.profiles == 1:
             times.call = min(times.call, *(run(self._rows[:1])[1] for _ in range(2)))
         passed, spent = run(self._rows)
         once = times.per_row(len(self._rows), spent)

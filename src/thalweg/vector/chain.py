@@ -9,7 +9,7 @@ they had to meet, for whoever decides on it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from time import perf_counter_ns
+from time import perf_counter_ns, thread_time_ns
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from thalweg.adapt.drops import Order
 from thalweg.adapt.filter_order import FilterOrder
 from thalweg.adapt.policies import MakePolicy
 from thalweg.evaluate import Failures
-from thalweg.plan.expressions import Expression, columns_used
+from thalweg.plan.expressions import Expression, PythonCall, columns_used, walk
 from thalweg.plan.text import expression_text
 from thalweg.vector.column import Columns, Index, rows_at
 from thalweg.vector.compiled.loops import Loop, selection_loops
@@ -100,7 +100,10 @@ class Chain:
         ]
         # Those over numbers first: to begin with, they are the cheap ones.
         first = sorted(range(len(loops)), key=lambda number: loops[number] is None)
-        self.order = FilterOrder(tuple(first), make)
+        # A function of the user's may wait for something, which is no time of this thread.
+        calls = any(isinstance(part, PythonCall) for p in predicates for part in walk(p))
+        self._clock = perf_counter_ns if calls else thread_time_ns
+        self.order = FilterOrder(tuple(first), make, self._clock)
 
     def __call__(self, columns: Columns, length: int) -> Index:
         """The rows that pass, in order."""
@@ -140,12 +143,12 @@ class Chain:
     def _stretch(self, rows: Index, passing: Callable[[int, Index], Index]) -> Index:
         order, first, passed = self.order.next(), int(rows[0]), rows
         counts = [len(rows)]
-        began = perf_counter_ns()
+        began = self._clock()
         for number in order:
             if len(passed):
                 passed = passing(number, passed)
             counts.append(len(passed))
-        self.order.ran(order, counts, perf_counter_ns() - began)
+        self.order.ran(order, counts, self._clock() - began)
         if self.order.wants_profile:
             with self._failures.ignored():
                 self.order.profile(np.arange(first, first + counts[0]), passing)
