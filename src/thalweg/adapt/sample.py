@@ -111,27 +111,29 @@ class Sample:
 
     def timed_passes(self, timed: list[Timed], clock: Clock) -> Mask:
         """Whether each row passes each filter; they are timed with that."""
-        by_filter = np.zeros((len(timed), len(self._rows)), np.bool_)
-        for number, times in enumerate(timed):
-            passed = self._timed(number, times, clock)
-            by_filter[number, self._places[passed - self._first]] = True
-        return by_filter.T
 
-    def _timed(self, number: int, times: Timed, clock: Clock) -> Index:
-        def run(rows: Index) -> tuple[Index, int]:
+        def run(number: int, rows: Index) -> tuple[Index, int]:
             given = rows.copy()
             began = clock()
             passed = self._passing(number, given)
             return passed, clock() - began
 
-        times.profiles += 1
-        if times.profiles == 1:
-            times.call = min(times.call, *(run(self._rows[:1])[1] for _ in range(2)))
-        passed, spent = run(self._rows)
-        once = times.per_row(len(self._rows), spent)
-        if once >= _DEAR:
-            times.add(once)
-        elif times.is_due(once):
-            spent = min(spent, *(run(self._rows)[1] for _ in range(_TIMINGS - 1)))
-            times.add(times.per_row(len(self._rows), spent))
-        return passed
+        by_filter = np.zeros((len(timed), len(self._rows)), np.bool_)
+        due: dict[int, int] = {}
+        for number, times in enumerate(timed):
+            times.profiles += 1
+            if times.profiles == 1:
+                times.call = min(run(number, self._rows[:1])[1] for _ in range(2))
+            passed, spent = run(number, self._rows)
+            by_filter[number, self._places[passed - self._first]] = True
+            once = times.per_row(len(self._rows), spent)
+            if once >= _DEAR:
+                times.add(once)
+            elif times.is_due(once):
+                due[number] = spent
+        # In turn: what disturbs one of them for a while disturbs all, and not all the time.
+        for _ in range(_TIMINGS - 1):
+            due = {number: min(due[number], run(number, self._rows)[1]) for number in due}
+        for number, spent in due.items():
+            timed[number].add(timed[number].per_row(len(self._rows), spent))
+        return by_filter.T
