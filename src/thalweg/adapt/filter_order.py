@@ -27,10 +27,10 @@ from thalweg.adapt.sample import Passing, Sample, Timed, survivors, told_apart
 PROFILE_SHARE, EVENT_SHARE = 0.01, 0.05
 # Rows of a profile; fewer, if they would take longer than what it may, and than so many
 # nanoseconds.
-PROFILE_ROWS, FEWEST_PROFILE_ROWS = 1024, 512
+PROFILE_ROWS, FEWEST_PROFILE_ROWS = 1024, 256
 _SHORT_PROFILE = 1_000_000
-# Chains that see fewer rows in their life are not worth a thought.
-LEAST_ROWS = 20_000
+# Chains that see fewer rows in their life, and take fewer nanoseconds, are not worth a thought.
+LEAST_ROWS, LEAST_NANOS = 20_000, 1_000_000
 # Another part of the rows that reach a filter, and pass it, is a change, if so many rows are
 # looked at. Of few that reach it, chance makes the part another one: by half of this divided by
 # the root of their number, on average.
@@ -147,7 +147,9 @@ class FilterOrder:
 
     @property
     def wants_profile(self) -> bool:
-        if self._policy is None or self._trial is not None or self.total.rows < LEAST_ROWS:
+        if self._policy is None or self._trial is not None:
+            return False
+        if self.total.rows < LEAST_ROWS and self.total.nanos < LEAST_NANOS:
             return False
         # Another one like the last must still be within its share.
         needed = self.profiled.nanos + self._last_profile
@@ -202,7 +204,10 @@ class FilterOrder:
         first = next((at for at, rows in enumerate(reached) if rows < _FEW), len(order))
         if first > len(order) - 2:
             return
-        wanted = _ENOUGH * len(passes) // max(1, reached[first])
+        affordable = _SHORT_PROFILE / max(1e-9, cost(passes, order, times) / len(passes))
+        wanted = int(min(_ENOUGH * len(passes) / max(1, reached[first]), affordable))
+        if wanted * reached[first] < _FEW * len(passes):
+            return
         some = survivors(order[:first], rows[:wanted].copy(), passing)
         if len(some) >= _FEW:
             bits = ~Sample(some[:_ENOUGH], passing).passes(order[first:])

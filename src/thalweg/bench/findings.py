@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from thalweg.bench.compare import Runs, Spread, rates, spread
+from thalweg.bench.plot import Chart
 from thalweg.bench.trial import Run
 
 
@@ -53,6 +54,7 @@ class Findings:
     notes: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     more: dict[str, Any] = field(default_factory=dict)
+    charts: dict[str, Chart] = field(default_factory=dict)
 
     def add_runs(self, runs: Runs) -> None:
         for name, some in runs.items():

@@ -28,6 +28,8 @@ from thalweg.vector.interpret import Interpreter
 
 # (m) Six filters: 5.3 ns per row with 8,192 rows, 3.8 with 32,768, 3.6 with 65,536 and more.
 STRETCH_ROWS = 65_536
+# The first stretch: what takes microseconds for a row is to be known soon.
+FIRST_STRETCH_ROWS = 1024
 
 # The rows that pass a predicate, of those given; both in order. The latter are written over.
 Passing = Callable[[Index], Index]
@@ -116,11 +118,15 @@ class Chain:
 
         found, first = [np.arange(0)], 0
         while first < length:
-            rows = STRETCH_ROWS // 8 if self.order.is_unsure else STRETCH_ROWS
-            end = min(first + rows, length)
+            end = min(first + self._stretch_rows(), length)
             found.append(self._stretch(np.arange(first, end), passing))
             first = end
         return found[-1] if len(found) <= 2 else np.concatenate(found)
+
+    def _stretch_rows(self) -> int:
+        if not self.order.is_unsure:
+            return STRETCH_ROWS
+        return min(STRETCH_ROWS, max(FIRST_STRETCH_ROWS, self.order.total.rows))
 
     def decisions(self) -> list[Decision]:
         """Those that were not told before."""
