@@ -38,6 +38,8 @@ _CHANGE, _LOOK_ROWS, _CHANCE = 0.03, 8192, 2.0
 _FEWEST_TO_LOOK_AT = 256
 # Rows of a profile that lie side by side.
 _NEIGHBOURS = 128
+# Rows on which filters are timed that take but nanoseconds for a row.
+_TIMED_ROWS = 2048
 # Filters that fewer rows of a profile reach are shown more of them: so many.
 _FEW, _ENOUGH = 64, 256
 
@@ -176,7 +178,8 @@ class FilterOrder:
 
     def _observe(self, rows: Index, passing: Passing) -> None:
         assert self._policy is not None
-        passes = Sample(self._some(rows), passing).timed_passes(self._timed, self._clock)
+        sample = Sample(self._some(rows), passing)
+        passes = sample.timed_passes(self._timed, self._clock, rows[:_TIMED_ROWS])
         times = told_apart(self._timed)
         at = dropped_at(passes, self.order)
         dropped = np.flatnonzero(at < len(self.order))
@@ -192,8 +195,8 @@ class FilterOrder:
         if better != self.order:
             expected = cost(passes, self.order, times) / max(cost(passes, better, times), 1e-9)
             self._trial = OrderTrial(self.order, better, expected)
-            if self.profiles:
-                # The first stretches are shorter, and take longer for a row.
+            if self.profiles or self.total.rows < LEAST_ROWS:
+                # Short stretches take longer for a row, unless each row takes long.
                 self._trial.old.append(self._last)
 
     def _refine(
@@ -202,15 +205,18 @@ class FilterOrder:
         """Show the last filters rows that reach them, where too few of the sample do."""
         order, reached = policy.order, reaching(passes, policy.order)
         first = next((at for at, rows in enumerate(reached) if rows < _FEW), len(order))
-        if first > len(order) - 2:
+        if not 0 < first < len(order) - 1:
             return
-        affordable = _SHORT_PROFILE / max(1e-9, cost(passes, order, times) / len(passes))
-        wanted = int(min(_ENOUGH * len(passes) / max(1, reached[first]), affordable))
-        if wanted * reached[first] < _FEW * len(passes):
+        # What it takes to find a row that reaches them, and to ask them about it.
+        found = cost(passes, order[:first], times) / max(1, reached[first])
+        asked = sum(times[number] for number in order[first:])
+        wanted = int(min(_ENOUGH, self._may_take() / max(1e-9, found + asked)))
+        if wanted < _FEW or not reached[first]:
             return
-        some = survivors(order[:first], rows[:wanted].copy(), passing)
+        among = wanted * len(passes) // reached[first]
+        some = survivors(order[:first], rows[:among].copy(), passing)
         if len(some) >= _FEW:
-            bits = ~Sample(some[:_ENOUGH], passing).passes(order[first:])
+            bits = ~Sample(some[:wanted], passing).passes(order[first:])
             policy.observe_rest(first, bits, times)
 
     def _some(self, rows: Index) -> Index:
@@ -227,7 +233,9 @@ class FilterOrder:
     def _affordable_rows(self) -> int:
         """So many that all filters together take no longer for them than a profile may."""
         known = [timed.row for timed in self._timed if timed.is_known]
-        guess = len(self._timed) * self.total.per_row
-        a_row = sum(known) if len(known) == len(self._timed) else guess
-        may_take = max(EVENT_SHARE * self.total.nanos, _SHORT_PROFILE)
-        return int(min(PROFILE_ROWS, max(FEWEST_PROFILE_ROWS, may_take / max(a_row, 1e-9))))
+        a_row = sum(known) if len(known) == len(self._timed) else self.total.per_row
+        affordable = self._may_take() / max(a_row, 1e-9)
+        return int(min(PROFILE_ROWS, max(FEWEST_PROFILE_ROWS, affordable)))
+
+    def _may_take(self) -> float:
+        return max(PROFILE_SHARE * self.total.nanos, _SHORT_PROFILE)

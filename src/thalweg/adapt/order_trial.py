@@ -9,7 +9,7 @@ from thalweg.adapt.drops import Order
 
 # Stretches that each of two orders has before they are compared,
 TRIAL_STRETCHES = 4
-# if it was not clear before: a gain is that is to be so large, and of which half is seen at once.
+# if it was not clear before: a gain is that is to be so large, if its root is seen at once.
 _CLEAR_GAIN = 1.1
 # Stretches after which an order that is slower by so much is not run again.
 _ENOUGH_OF_A_LOSS, _CLEAR_LOSS = 2, 0.8
@@ -59,7 +59,7 @@ class OrderTrial:
         each = min(len(self.old), len(self.new))
         if not each or each >= TRIAL_STRETCHES:
             return each > 0
-        if self.expected >= _CLEAR_GAIN and self.gain >= (1 + self.expected) / 2:
+        if self.expected >= _CLEAR_GAIN and self.gain**2 >= self.expected:
             return True
         return each >= _ENOUGH_OF_A_LOSS and self.gain < _CLEAR_LOSS
 

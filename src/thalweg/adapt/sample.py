@@ -14,14 +14,16 @@ import numpy as np
 
 from thalweg.adapt.drops import Index, Mask, Order
 
-# What takes longer for a row, in nanoseconds, is timed well enough at once.
-_DEAR = 100.0
-# How often a cheap one is timed, and at which profiles again: at the first of each power of two,
+# What takes longer, in nanoseconds, is timed well enough at once: for all rows, or for one.
+_LONG, _DEAR = 300_000, 100.0
+# How often what is short is timed, and at which profiles again: at the first of each power of two,
 # and every so often.
-_TIMINGS, _TIMED_AGAIN = 5, 16
+_TIMINGS, _TIMED_AGAIN = 4, 16
 # A single time that is so many times the one that is known says that it has changed; by so
 # many nanoseconds more it may be because the rows had to be fetched.
 _OTHER_TIME, _FETCHED = 2.0, 20.0
+# Nanoseconds that any row takes.
+_LEAST = 0.1
 # Times that are at most so many times each other cannot be told apart.
 _ALIKE = 1.1
 
@@ -35,7 +37,7 @@ class Timed:
     """How long a filter takes for a call, and for a row: the least of the last few times, for
     whatever disturbs it makes it longer."""
 
-    call: float = float("inf")
+    call: float = 0.0
     profiles: int = 0
     _rows: deque[float] = field(default_factory=lambda: deque(maxlen=3))
 
@@ -59,7 +61,7 @@ class Timed:
             self._rows.clear()
 
     def per_row(self, rows: int, nanos: int) -> float:
-        return max(nanos - self.call, 0.1 * rows) / rows
+        return max(nanos - self.call, _LEAST * rows) / rows
 
     def add(self, per_row: float) -> None:
         self._rows.append(per_row)
@@ -109,8 +111,9 @@ class Sample:
             by_filter[i, self._places[passed - self._first]] = True
         return by_filter.T
 
-    def timed_passes(self, timed: list[Timed], clock: Clock) -> Mask:
-        """Whether each row passes each filter; they are timed with that."""
+    def timed_passes(self, timed: list[Timed], clock: Clock, side_by_side: Index) -> Mask:
+        """Whether each row passes each filter; they are timed with that, or on other rows that
+        lie side by side."""
 
         def run(number: int, rows: Index) -> tuple[Index, int]:
             given = rows.copy()
@@ -119,21 +122,22 @@ class Sample:
             return passed, clock() - began
 
         by_filter = np.zeros((len(timed), len(self._rows)), np.bool_)
-        due: dict[int, int] = {}
+        due: list[int] = []
         for number, times in enumerate(timed):
             times.profiles += 1
-            if times.profiles == 1:
-                times.call = min(run(number, self._rows[:1])[1] for _ in range(2))
             passed, spent = run(number, self._rows)
             by_filter[number, self._places[passed - self._first]] = True
-            once = times.per_row(len(self._rows), spent)
-            if once >= _DEAR:
-                times.add(once)
-            elif times.is_due(once):
-                due[number] = spent
+            if spent >= _LONG:
+                times.add(times.per_row(len(self._rows), spent))
+            elif times.is_due(times.per_row(len(self._rows), spent)):
+                due.append(number)
         # In turn: what disturbs one of them for a while disturbs all, and not all the time.
-        for _ in range(_TIMINGS - 1):
-            due = {number: min(due[number], run(number, self._rows)[1]) for number in due}
-        for number, spent in due.items():
-            timed[number].add(timed[number].per_row(len(self._rows), spent))
+        times_of = dict.fromkeys(due, (_LONG, _LONG))
+        for _ in range(_TIMINGS):
+            for number, (of_all, of_one) in times_of.items():
+                took = run(number, side_by_side)[1], run(number, side_by_side[:1])[1]
+                times_of[number] = min(of_all, took[0]), min(of_one, took[1])
+        for number, (of_all, of_one) in times_of.items():
+            timed[number].call = of_one
+            timed[number].add(timed[number].per_row(len(side_by_side), of_all))
         return by_filter.T

@@ -8,7 +8,7 @@ from html import escape
 from math import floor, log10
 from pathlib import Path
 
-_WIDTH, _HEIGHT = 760, 360
+_WIDTH, _HEIGHT = 900, 360
 # Free around the drawing area: left, right, top, bottom.
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 56, 48
 _COLOURS = ("#1f77b4", "#d95f02", "#7f7f7f", "#2a9d4a", "#9467bd", "#b8860b")
@@ -150,5 +150,5 @@ def _legend(chart: Chart) -> list[str]:
         parts.append(
             f'<path d="M{x} 38h18" {stroke}/><text x="{x + 24}" y="42">{escape(name)}</text>'
         )
-        x += 44 + 7 * len(name)
+        x += 42 + 6 * len(name)
     return parts

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from thalweg.bench.filter_race import Phase, Workload, interpreted
+from thalweg.bench.probe_filters import ROUNDS
 from thalweg.errors import SourceText
 from thalweg.plan.expressions import conjuncts
 from thalweg.plan.nodes import Filter
@@ -118,4 +119,4 @@ def _workload(name: str, columns: str, where: str, tables: list[pa.Table], rows:
             for array, type_ in zip(all_.columns, types, strict=True)
         )
         phases.append(Phase(columns_, times * interpreted(predicates, once, table.num_rows)))
-    return Workload(name, predicates, tuple(phases), 2, max(1, rows // 16))
+    return Workload(name, predicates, tuple(phases), ROUNDS, max(1, rows // 16))
