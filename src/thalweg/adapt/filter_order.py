@@ -20,6 +20,7 @@ from thalweg.adapt.drops import Drops, Index, Mask, Order, RefiningPolicy, Times
 from thalweg.adapt.greedy import AGreedy
 from thalweg.adapt.order_trial import Change, OrderTrial
 from thalweg.adapt.outcomes import cost, dropped_at, reaching
+from thalweg.adapt.plan_log import PlanLog
 from thalweg.adapt.policies import MakePolicy
 from thalweg.adapt.sample import Passing, Sample, Timed, survivors, told_apart
 
@@ -38,6 +39,8 @@ _CHANGE, _LOOK_ROWS, _CHANCE = 0.03, 8192, 2.0
 _FEWEST_TO_LOOK_AT = 256
 # Rows of a profile that lie side by side.
 _NEIGHBOURS = 128
+# What costs at most so many times as much is as good.
+_AS_GOOD = 1.02
 # Rows on which filters are timed that take but nanoseconds for a row.
 _TIMED_ROWS = 2048
 # Filters that fewer rows of a profile reach are shown more of them: so many.
@@ -60,7 +63,7 @@ class Spent:
 
 class FilterOrder:
     """`order` is the one of now, `changes` are those so far, and `total` what the filters had
-    and took. Without a policy the order is fixed.
+    and took. `log` has what was seen, and the orders for it. Without a policy the order is fixed.
 
     The clock is the thread's own: on a busy machine others would seem to be the filters' cost.
     """
@@ -81,6 +84,7 @@ class FilterOrder:
         self._clock = clock
         self._trial: OrderTrial | None = None
         self._timed = [Timed() for _ in order]
+        self.log = PlanLog()
         # After a decision that did not pay, the next one waits longer; and so does the next
         # profile because of a change, after one that led to nothing.
         self._patience = self._calm = 1.0
@@ -109,6 +113,7 @@ class FilterOrder:
         self.total.add(counts[0], nanos)
         if self._policy is None:
             return
+        self.log.ran(counts[0])
         if self._trial is not None:
             self._trial.add(order, nanos / max(1, counts[0]))
             if self._trial.is_over:
@@ -143,6 +148,7 @@ class FilterOrder:
             self.order = change.after
         elif self._policy is not None:
             self._policy.order = change.before
+        self.log.take(self.order)
         self._begin_look()
 
     # Profiling
@@ -192,12 +198,28 @@ class FilterOrder:
         if isinstance(self._policy, RefiningPolicy):
             self._refine(self._policy, passes, times, rows, passing)
         better = self._policy.order
+        known = self._recalled(passes, times, better)
+        if known is not None:
+            better = self._policy.order = known
         if better != self.order:
             expected = cost(passes, self.order, times) / max(cost(passes, better, times), 1e-9)
-            self._trial = OrderTrial(self.order, better, expected)
+            self._trial = OrderTrial(self.order, better, expected, known is not None)
             if self.profiles or self.total.rows < LEAST_ROWS:
                 # Short stretches take longer for a row, unless each row takes long.
                 self._trial.old.append(self._last)
+
+    def _recalled(self, passes: Mask, times: list[float], better: Order) -> Order | None:
+        """The order that was found for such rows before, if it still is as good as another."""
+        rates = tuple(np.count_nonzero(column) / len(passes) for column in passes.T)
+
+        def cost_of_row(order: Order) -> float:
+            return cost(passes, order, times) / len(passes)
+
+        entry = self.log.meet(rates, self.order, cost_of_row)
+        if entry is None or entry.plan == self.order:
+            return None
+        is_as_good = cost_of_row(entry.plan) <= _AS_GOOD * cost_of_row(better)
+        return entry.plan if is_as_good else None
 
     def _refine(
         self, policy: RefiningPolicy, passes: Mask, times: Times, rows: Index, passing: Passing

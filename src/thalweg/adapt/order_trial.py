@@ -32,11 +32,13 @@ class Change:
 @dataclass
 class OrderTrial:
     """`old` and `new` are the times for a row, by stretch. The middle one of them counts: a
-    stretch that was disturbed says nothing about its order."""
+    stretch that was disturbed says nothing about its order. If the new order has proved itself
+    under the same conditions, it need not be slower in one stretch, and that is all."""
 
     before: Order
     after: Order
     expected: float
+    has_proved_itself: bool = False
     old: list[float] = field(default_factory=list)
     new: list[float] = field(default_factory=list)
     _stretches: int = 0
@@ -59,6 +61,8 @@ class OrderTrial:
         each = min(len(self.old), len(self.new))
         if not each or each >= TRIAL_STRETCHES:
             return each > 0
+        if self.has_proved_itself and self.gain * TOLERANCE >= 1:
+            return True
         if self.expected >= _CLEAR_GAIN and self.gain**2 >= self.expected:
             return True
         return each >= _ENOUGH_OF_A_LOSS and self.gain < _CLEAR_LOSS
