@@ -15,6 +15,7 @@ from statistics import mean, stdev
 
 from thalweg.adapt.outcomes import cost
 from thalweg.bench.compare import Options, Spread
+from thalweg.bench.filter_policies import crossing_table, overhead_table
 from thalweg.bench.filter_race import Filters, Hindsight, Race, Workload, in_hindsight
 from thalweg.bench.findings import Bar, Findings
 from thalweg.bench.plot import Chart, Mark, Series
@@ -84,6 +85,9 @@ def bench(options: Options, folder: Path) -> Findings:
         "the mean order is by measured times and outcomes; a window is one profile",
         f"every phase of probes has {ROUNDS * rows:,} rows",
     ]
+    if not options.quick:
+        options.notice("policies, counted")
+        findings.tables += [in_own_process(overhead_table), in_own_process(crossing_table)]
     if options.charts:
         options.notice("a chart")
         findings.charts["filters"] = in_own_process(drawn, DRIFTING[2].workload, rows)

@@ -60,11 +60,13 @@ def mean_cost(passes: Mask, times: Times) -> float:
 @dataclass(frozen=True)
 class Course:
     """By stretch of tuples: the time they took, and the order behind them. `extra` counts the
-    evaluations that profiling has added, `sampled` the profiles."""
+    evaluations that profiling has added, `asking` is the time that they took, and `sampled`
+    counts the profiles."""
 
     costs: npt.NDArray[np.float64]
     orders: list[Order]
     extra: int
+    asking: float
     sampled: int
 
     @property
@@ -77,7 +79,7 @@ def run(
 ) -> Course:
     """Tuples in stretches; after each, the policy sees the drops of it that were sampled."""
     costs, orders = [], []
-    extra = sampled = 0
+    extra, asking, sampled = 0, 0.0, 0
     for first in range(0, len(passes), stretch):
         some = passes[first : first + stretch]
         costs.append(cost(some, policy.order, times))
@@ -86,12 +88,13 @@ def run(
         sampled += len(chosen)
 
         def dropped_by(number: int, which: Index, rows: Mask = some[chosen]) -> Mask:
-            nonlocal extra
+            nonlocal extra, asking
             extra += len(which)
+            asking += len(which) * times[number]
             dropped: Mask = ~rows[which, number]
             return dropped
 
         if len(chosen):
             policy.observe(Drops(at[chosen], dropped_by), times)
         orders.append(policy.order)
-    return Course(np.array(costs), orders, extra, sampled)
+    return Course(np.array(costs), orders, extra, asking, sampled)
