@@ -308,19 +308,31 @@ def bench(
         Path | None,
         typer.Option("--data", metavar="DIR", help="Where the made-up streams are kept."),
     ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="DIR", help="Draw charts into this folder, as SVG."),
+    ] = None,
 ) -> None:
     """Measure the engine against Spark's own streaming, and against bare kernels."""
     # Here, because it loads Spark: the other commands answer at once.
     from thalweg.bench.compare import Options
+    from thalweg.bench.plot import write_charts
     from thalweg.bench.suite import run_bench
 
     cache = data or Path(tempfile.gettempdir()) / "thalweg-bench"
     with _errors.status("…") as status:
         options = Options(
-            rows, 1 if quick else repeats, quick, cache, lambda text: status.update(Text(text))
+            rows,
+            1 if quick else repeats,
+            quick,
+            cache,
+            lambda text: status.update(Text(text)),
+            charts=plot is not None,
         )
         findings = run_bench(name.value, options)
     _out.print(findings.text())
+    for path in write_charts(findings.charts, plot) if plot is not None else ():
+        _errors.print(f"drawn: {path}")
     if as_json:
         print(json.dumps(findings.to_json()))
     if not findings.answers_equal:

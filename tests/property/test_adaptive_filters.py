@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from test_compiled import Uncompiled
 from thalweg.adapt import filter_order
 from thalweg.adapt.drops import Drops, Index, Mask, Order, Times
 from thalweg.adapt.filter_order import FilterOrder
+from thalweg.adapt.outcomes import cost
 from thalweg.testing.compare import differences
 from thalweg.testing.engines import batched, reference
 from thalweg.testing.strategies import random_case
@@ -88,6 +90,50 @@ def test_what_is_stable_is_left_alone() -> None:
     assert not order.changes
 
 
+def test_what_comes_back_has_its_order_at_once() -> None:
+    # spec: streamon 7.1
+    rows = 2_000_000
+    phases = [(0.1, 0.5, 0.9, 0.7), (0.9, 0.5, 0.1, 0.3)] * 3
+    passes = np.concatenate([drawn(rows, *selectivities) for selectivities in phases])
+    machine = Machine(passes, [50.0] * 4)
+    order = FilterOrder((0, 1, 2, 3), clock=machine.clock)
+    for phase in range(6):
+        changes, profiles = len(order.changes), order.profiles
+        orders = machine.run(order, phase * rows, (phase + 1) * rows)
+        best = (2, 3, 1, 0) if phase % 2 else (0, 1, 3, 2)
+        assert order.order == best
+        if phase > 1:
+            # A stretch in the old order shows the change; one in the new one is the trial.
+            assert orders.index(best) <= 2
+            assert len(order.changes) == changes + 1
+            assert order.profiles > profiles
+            assert orders.count(best) >= len(orders) - 2
+    assert [entry.visits for entry in order.log.entries] == [3, 3]
+
+
+def returned(selectivities: list[tuple[float, ...]]) -> tuple[float, float]:
+    """The return on adaptivity: of the log, and by the definition on all rows."""
+    rows, n = 1_000_000, len(selectivities[0])
+    nanos = [20.0, 30.0, 40.0, 50.0][:n]
+    parts = [drawn(rows, *some) for some in selectivities]
+    machine = Machine(np.concatenate(parts), nanos)
+    order = FilterOrder(tuple(range(n)), clock=machine.clock)
+    machine.run(order, 0, rows * len(parts))
+    every = list(permutations(range(n)))
+    single = min(sum(cost(part, plan, nanos) for part in parts) for plan in every)
+    each = sum(min(cost(part, plan, nanos) for plan in every) for part in parts)
+    return order.log.return_on_adaptivity, single / each
+
+
+def test_the_return_on_adaptivity_is_that_of_the_best_single_order() -> None:
+    # spec: streamon 7.1
+    stable, _ = returned([(0.2, 0.4, 0.6, 0.8)] * 3)
+    assert stable == pytest.approx(1.0, abs=0.01)
+    drifting, exact = returned([(0.05, 0.5, 0.9, 0.9), (0.9, 0.9, 0.5, 0.05)] * 2)
+    assert exact > 1.2
+    assert drifting == pytest.approx(exact, rel=0.05)
+
+
 class Mistaken:
     """Wants the worst order."""
 
@@ -96,6 +142,9 @@ class Mistaken:
 
     def observe(self, drops: Drops, times: Times) -> None:
         self.order = (1, 0)
+
+    def forget(self) -> None:
+        pass
 
 
 def test_a_decision_that_does_not_pay_is_taken_back() -> None:

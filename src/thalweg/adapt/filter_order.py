@@ -8,47 +8,43 @@ better one stays: a decision that does not pay is taken back.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from time import perf_counter_ns
+from dataclasses import dataclass
+from itertools import pairwise
+from math import sqrt
+from time import thread_time_ns
 
 import numpy as np
 
-from thalweg.adapt.drops import Drops, Index, Mask, Order
+from thalweg.adapt.drops import Drops, Index, Mask, Order, RefiningPolicy, Times
 from thalweg.adapt.greedy import AGreedy
+from thalweg.adapt.order_trial import Change, OrderTrial
+from thalweg.adapt.outcomes import cost, dropped_at, reaching
+from thalweg.adapt.plan_log import PlanLog
 from thalweg.adapt.policies import MakePolicy
+from thalweg.adapt.sample import Passing, Sample, Timed, survivors, told_apart
 
 # The part of the filters' time that profiling may take, and may when something has changed.
 PROFILE_SHARE, EVENT_SHARE = 0.01, 0.05
-PROFILE_ROWS = 2048
-# Chains that see fewer rows in their life are not worth a thought.
-LEAST_ROWS = 20_000
-# Stretches that each of two orders has before they are compared.
-TRIAL_STRETCHES = 4
-# A new order stays if it is not dearer than the old one by more than noise.
-TOLERANCE = 1.02
-# Another part of all rows that passes some filter is a change.
-_CHANGE = 0.03
+# Rows of a profile; fewer, if they would take longer than what it may, and than so many
+# nanoseconds.
+PROFILE_ROWS, FEWEST_PROFILE_ROWS = 1024, 256
+_SHORT_PROFILE = 1_000_000
+# Chains that see fewer rows in their life, and take fewer nanoseconds, are not worth a thought.
+LEAST_ROWS, LEAST_NANOS = 20_000, 1_000_000
+# Another part of the rows that reach a filter, and pass it, is a change, if so many rows are
+# looked at. Of few that reach it, chance makes the part another one: by half of this divided by
+# the root of their number, on average.
+_CHANGE, _LOOK_ROWS, _CHANCE = 0.03, 8192, 2.0
+_FEWEST_TO_LOOK_AT = 256
 # Rows of a profile that lie side by side.
 _NEIGHBOURS = 128
-# What takes longer, in nanoseconds, is timed well enough at once.
-_WORTH_REPEATING = 1_000_000
-
-# The rows that pass a filter, of those given; both in order. The latter are written over.
-Passing = Callable[[int, Index], Index]
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """An order instead of another one: how many times faster it was to be, and was. If it was
-    not, it was taken back."""
-
-    before: Order
-    after: Order
-    expected: float
-    measured: float
-    is_kept: bool
+# What costs at most so many times as much is as good.
+_AS_GOOD = 1.02
+# Rows on which filters are timed that take but nanoseconds for a row.
+_TIMED_ROWS = 2048
+# Filters that fewer rows of a profile reach are shown more of them: so many.
+_FEW, _ENOUGH = 64, 256
 
 
 @dataclass
@@ -65,45 +61,18 @@ class Spent:
         return self.nanos / max(1, self.rows)
 
 
-@dataclass
-class _Trial:
-    before: Order
-    after: Order
-    expected: float
-    stretches: int = 0
-    spent: dict[Order, Spent] = field(default_factory=dict)
-
-    @property
-    def turn(self) -> Order:
-        """Old, new, new, old: a machine that becomes slower meets both."""
-        return self.after if self.stretches % 4 in (1, 2) else self.before
-
-
-@dataclass
-class _Timed:
-    """How long a filter takes for a call, and for a row: the least of the last few times, for
-    whatever disturbs it makes it longer."""
-
-    call: float = float("inf")
-    _rows: deque[float] = field(default_factory=lambda: deque(maxlen=3))
-
-    def add(self, rows: int, nanos: int) -> None:
-        self._rows.append(max(nanos - self.call, 0.1 * rows) / rows)
-
-    @property
-    def row(self) -> float:
-        return min(self._rows, default=1.0)
-
-
 class FilterOrder:
     """`order` is the one of now, `changes` are those so far, and `total` what the filters had
-    and took. Without a policy the order is fixed."""
+    and took. `log` has what was seen, and the orders for it. Without a policy the order is fixed.
+
+    The clock is the thread's own: on a busy machine others would seem to be the filters' cost.
+    """
 
     def __init__(
         self,
         order: Order,
         make: MakePolicy = AGreedy,
-        clock: Callable[[], int] = perf_counter_ns,
+        clock: Callable[[], int] = thread_time_ns,
     ) -> None:
         self.order = order
         self.changes: list[Change] = []
@@ -113,14 +82,22 @@ class FilterOrder:
         self._last_profile = 0
         self._policy = None if make is None or len(order) < 2 else make(order)
         self._clock = clock
-        self._trial: _Trial | None = None
-        self._timed = [_Timed() for _ in order]
-        # After a decision that did not pay, the next one waits longer.
-        self._patience = 1.0
+        self._trial: OrderTrial | None = None
+        self._timed = [Timed() for _ in order]
+        self.log = PlanLog()
+        # After a decision that did not pay, the next one waits longer; and so does the next
+        # profile because of a change, after one that led to nothing.
+        self._patience = self._calm = 1.0
         self._random = np.random.default_rng(len(order))
-        # The part of all rows that passes each position: lately, and when it was last looked at.
-        self._lately: list[float] | None = None
+        self._last = 0.0
+        self._begin_look()
+
+    def _begin_look(self) -> None:
+        # Rows that reach each position and that leave the last one, as long as they are few; and
+        # the part that passed each of them when all filters were last asked.
+        self._seen: Sequence[int] | None = None
         self._known: list[float] | None = None
+        self._has_changed = False
 
     def next(self) -> Order:
         """The order for the next stretch."""
@@ -129,138 +106,158 @@ class FilterOrder:
     @property
     def is_unsure(self) -> bool:
         """Whether the next rows may be taken in an order that is much worse than another."""
-        return self._trial is not None or (self._policy is not None and not self.profiles)
+        return self._policy is not None and not self.profiles
 
     def ran(self, order: Order, counts: Sequence[int], nanos: int) -> None:
         """A stretch in an order: its rows, those that each filter let pass, and the time."""
         self.total.add(counts[0], nanos)
-        if self._trial is None:
-            parts = [count / counts[0] for count in counts[1:]]
-            lately = self._lately or parts
-            self._lately = [(a + b) / 2 for a, b in zip(lately, parts, strict=True)]
-            self._known = self._known or parts
+        if self._policy is None:
             return
-        self._trial.spent.setdefault(order, Spent()).add(counts[0], nanos)
-        self._trial.stretches += 1
-        if self._trial.stretches == 2 * TRIAL_STRETCHES:
-            self._decide(self._trial)
+        self.log.ran(counts[0])
+        if self._trial is not None:
+            self._trial.add(order, nanos / max(1, counts[0]))
+            if self._trial.is_over:
+                self._decide(self._trial.outcome())
+            return
+        self._last = nanos / max(1, counts[0])
+        if self._seen is not None:
+            counts = [a + b for a, b in zip(self._seen, counts, strict=True)]
+        self._seen = None if counts[0] >= _LOOK_ROWS else counts
+        if self._seen is None:
+            self._look(counts)
 
-    def _decide(self, trial: _Trial) -> None:
-        gain = trial.spent[trial.before].per_row / max(trial.spent[trial.after].per_row, 1e-9)
-        is_kept = gain * TOLERANCE >= 1
-        self.changes.append(Change(trial.before, trial.after, trial.expected, gain, is_kept))
-        self._trial = self._lately = self._known = None
-        self._patience = 1.0 if is_kept else 4 * self._patience
-        if is_kept:
-            self.order = trial.after
+    def _look(self, seen: Sequence[int]) -> None:
+        if self._known is None:
+            self._known = [after / max(1, before) for before, after in pairwise(seen)]
+            return
+        self._has_changed = False
+        for position, then in enumerate(self._known):
+            reached = seen[position]
+            if reached < _FEWEST_TO_LOOK_AT:
+                return
+            change = abs(seen[position + 1] / reached - then)
+            if change > _CHANGE and change > _CHANGE + _CHANCE / sqrt(reached):
+                self._has_changed = True
+                return
+
+    def _decide(self, change: Change) -> None:
+        self.changes.append(change)
+        self._trial = None
+        self._patience = 1.0 if change.is_kept else 4 * self._patience
+        if change.is_kept:
+            self.order = change.after
         elif self._policy is not None:
-            self._policy.order = trial.before
+            self._policy.order = change.before
+        self.log.take(self.order)
+        self._begin_look()
 
     # Profiling
 
     @property
     def wants_profile(self) -> bool:
-        if self._policy is None or self._trial is not None or self.total.rows < LEAST_ROWS:
+        if self._policy is None or self._trial is not None:
+            return False
+        if self.total.rows < LEAST_ROWS and self.total.nanos < LEAST_NANOS:
             return False
         # Another one like the last must still be within its share.
         needed = self.profiled.nanos + self._last_profile
         if needed * self._patience <= PROFILE_SHARE * self.total.nanos:
             return True
-        return self._has_changed() and needed <= EVENT_SHARE * self.total.nanos
-
-    def _has_changed(self) -> bool:
-        if self._lately is None or self._known is None:
-            return False
-        both = zip(self._lately, self._known, strict=True)
-        return any(abs(now - then) > _CHANGE for now, then in both)
+        return self._has_changed and needed * self._calm <= EVENT_SHARE * self.total.nanos
 
     def profile(self, rows: Index, passing: Passing) -> None:
         """Learn from some of the rows of a stretch; nothing comes of it but knowledge."""
         assert self._policy is not None, "a fixed order asks for no profile"
         began = self._clock()
-        sample = _Sample(self._some(rows), passing, self._timed, self._clock)
-        at = sample.dropped_at(self.order)
-        dropped = np.flatnonzero(at < len(self.order))
-        if len(dropped):
-            drops = Drops(at[dropped], lambda number, which: sample.drops(number, dropped[which]))
-            self._policy.observe(drops, _Times(self._timed))
-            if self._policy.order != self.order:
-                expected = sample.cost(self.order) / max(sample.cost(self._policy.order), 1e-9)
-                self._trial = _Trial(self.order, self._policy.order, expected)
-        self._known = self._lately
+        if self._has_changed:
+            self._policy.forget()
+            for timed in self._timed:
+                timed.forget()
+        self._observe(rows, passing)
+        if self._has_changed:
+            is_new = self._trial is not None
+            self._calm = 1.0 if is_new else min(2 * self._calm, EVENT_SHARE / PROFILE_SHARE)
+        self._begin_look()
         self._last_profile = self._clock() - began
         self.profiled.add(len(rows), self._last_profile)
         self.profiles += 1
 
+    def _observe(self, rows: Index, passing: Passing) -> None:
+        assert self._policy is not None
+        sample = Sample(self._some(rows), passing)
+        passes = sample.timed_passes(self._timed, self._clock, rows[:_TIMED_ROWS])
+        times = told_apart(self._timed)
+        at = dropped_at(passes, self.order)
+        dropped = np.flatnonzero(at < len(self.order))
+        if not len(dropped):
+            return
+        bits = ~passes.T[:, dropped].T
+        self._policy.observe(
+            Drops(at[dropped], lambda number, which: bits[which, number], bits), times
+        )
+        if isinstance(self._policy, RefiningPolicy):
+            self._refine(self._policy, passes, times, rows, passing)
+        better = self._policy.order
+        known = self._recalled(passes, times, better)
+        if known is not None:
+            better = self._policy.order = known
+        if better != self.order:
+            expected = cost(passes, self.order, times) / max(cost(passes, better, times), 1e-9)
+            self._trial = OrderTrial(self.order, better, expected, known is not None)
+            if self.profiles or self.total.rows < LEAST_ROWS:
+                # Short stretches take longer for a row, unless each row takes long.
+                self._trial.old.append(self._last)
+
+    def _recalled(self, passes: Mask, times: list[float], better: Order) -> Order | None:
+        """The order that was found for such rows before, if it still is as good as another."""
+        rates = tuple(np.count_nonzero(column) / len(passes) for column in passes.T)
+
+        def cost_of_row(order: Order) -> float:
+            return cost(passes, order, times) / len(passes)
+
+        entry = self.log.meet(rates, self.order, cost_of_row)
+        if entry is None or entry.plan == self.order:
+            return None
+        is_as_good = cost_of_row(entry.plan) <= _AS_GOOD * cost_of_row(better)
+        return entry.plan if is_as_good else None
+
+    def _refine(
+        self, policy: RefiningPolicy, passes: Mask, times: Times, rows: Index, passing: Passing
+    ) -> None:
+        """Show the last filters rows that reach them, where too few of the sample do."""
+        order, reached = policy.order, reaching(passes, policy.order)
+        first = next((at for at, rows in enumerate(reached) if rows < _FEW), len(order))
+        if not 0 < first < len(order) - 1:
+            return
+        # What it takes to find a row that reaches them, and to ask them about it.
+        found = cost(passes, order[:first], times) / max(1, reached[first])
+        asked = sum(times[number] for number in order[first:])
+        wanted = int(min(_ENOUGH, self._may_take() / max(1e-9, found + asked)))
+        if wanted < _FEW or not reached[first]:
+            return
+        among = wanted * len(passes) // reached[first]
+        some = survivors(order[:first], rows[:among].copy(), passing)
+        if len(some) >= _FEW:
+            bits = ~Sample(some[:wanted], passing).passes(order[first:])
+            policy.observe_rest(first, bits, times)
+
     def _some(self, rows: Index) -> Index:
         """Rows from all over a stretch, but neighbours: what is fetched with one serves all."""
-        if len(rows) <= PROFILE_ROWS:
+        wanted = self._affordable_rows()
+        if len(rows) <= wanted:
             return rows
-        apart = len(rows) * _NEIGHBOURS // PROFILE_ROWS
+        apart = len(rows) * _NEIGHBOURS // wanted
         starts = np.arange(0, len(rows) - apart + 1, apart)
         starts += self._random.integers(apart - _NEIGHBOURS + 1, size=len(starts))
         some: Index = rows[(starts[:, None] + np.arange(_NEIGHBOURS)).ravel()]
         return some
 
+    def _affordable_rows(self) -> int:
+        """So many that all filters together take no longer for them than a profile may."""
+        known = [timed.row for timed in self._timed if timed.is_known]
+        a_row = sum(known) if len(known) == len(self._timed) else self.total.per_row
+        affordable = self._may_take() / max(a_row, 1e-9)
+        return int(min(PROFILE_ROWS, max(FEWEST_PROFILE_ROWS, affordable)))
 
-class _Sample:
-    """Some rows, and what filters make of them. A filter is asked once, of all rows: so the
-    times of filters are those of the same rows."""
-
-    def __init__(
-        self, rows: Index, passing: Passing, timed: list[_Timed], clock: Callable[[], int]
-    ) -> None:
-        self._rows, self._passing, self._timed, self._clock = rows, passing, timed, clock
-        self._known: dict[int, Mask] = {}
-
-    def drops(self, number: int, which: Index) -> Mask:
-        dropped: Mask = ~self._passes(number)[which]
-        return dropped
-
-    def dropped_at(self, order: Order) -> Index:
-        """The position of the filter that drops each row, behind the last if none does."""
-        at = np.full(len(self._rows), len(order))
-        for position in reversed(range(len(order))):
-            at[~self._passes(order[position])] = position
-        return at
-
-    def cost(self, order: Order) -> float:
-        """The time that an order would take for the rows."""
-        spent, left = 0.0, np.ones(len(self._rows), np.bool_)
-        for number in order:
-            spent += int(left.sum()) * self._timed[number].row
-            left &= self._passes(number)
-        return spent
-
-    def _passes(self, number: int) -> Mask:
-        known = self._known.get(number)
-        if known is not None:
-            return known
-        timed, one = self._timed[number], self._rows[:1]
-        for _ in range(2):
-            timed.call = min(timed.call, self._run(number, one)[1])
-        passed, spent = self._run(number, self._rows)
-        if spent < _WORTH_REPEATING:
-            spent = min(spent, *(self._run(number, self._rows)[1] for _ in range(2)))
-        timed.add(len(self._rows), spent)
-        first = int(self._rows[0])
-        found = np.zeros(int(self._rows[-1]) - first + 1, np.bool_)
-        found[passed - first] = True
-        self._known[number] = found[self._rows - first]
-        return self._known[number]
-
-    def _run(self, number: int, rows: Index) -> tuple[Index, int]:
-        given = rows.copy()
-        began = self._clock()
-        passed = self._passing(number, given)
-        return passed, self._clock() - began
-
-
-class _Times:
-    """The time of each filter for a row, as far as it is known by now."""
-
-    def __init__(self, timed: list[_Timed]) -> None:
-        self._timed = timed
-
-    def __getitem__(self, number: int) -> float:
-        return self._timed[number].row
+    def _may_take(self) -> float:
+        return max(PROFILE_SHARE * self.total.nanos, _SHORT_PROFILE)

@@ -3,10 +3,13 @@
 V[i, j] counts the profiles that the filter at position j drops, among those that no
 filter before position i drops. The order is kept such that on the window's profiles
 V[i, i] / time ≥ V[i, j] / time for all j behind i; it is then at most four times as dear
-as the best one. A guard below 1 leaves alone what is only a little worse.
+as the best one. A guard below 1 leaves alone what is only a little worse, unless the
+window's profiles are enough to be sure that it is worse.
 """
 
 from __future__ import annotations
+
+from math import sqrt
 
 import numpy as np
 import numpy.typing as npt
@@ -21,16 +24,22 @@ from thalweg.adapt.drops import (
     Times,
     profile_of,
 )
+from thalweg.adapt.outcomes import costs, dropped_at
 
 View = npt.NDArray[np.int64]
+
+# What the guard would leave alone must be cheaper by so many standard errors, and by more than
+# the times of filters can be told apart.
+STANDARD_ERRORS = 3.0
+LEAST_GAIN = 0.01
 
 
 def matrix_view(bits: Mask, order: Order) -> View:
     """V, counted over profiles. Every profile has a filter that drops it."""
-    ordered = bits[:, list(order)]
+    ordered = bits[:, list(order)].astype(np.float32)
     # By position of the first filter that drops: as a product of matrices, which is fast.
-    is_first = ordered.argmax(axis=1)[:, None] == np.arange(len(order))
-    by_first = is_first.T.astype(np.float64) @ ordered.astype(np.float64)
+    is_first = dropped_at(~bits, order)[:, None] == np.arange(len(order))
+    by_first = is_first.T.astype(np.float32) @ ordered
     view: View = by_first[::-1].cumsum(axis=0)[::-1].astype(np.int64)
     return view
 
@@ -41,34 +50,38 @@ def violated(view: View, order: Order, times: Times, guard: float) -> int | None
     By products: a time may be zero, and so may a whole row, which violates nothing.
     """
     own = np.array([times[number] for number in order])
-    for i in range(len(order) - 1):
-        if (view[i, i] * own[i + 1 :] < guard * view[i, i + 1 :] * own[i]).any():
-            return i
-    return None
+    is_better = np.outer(view.diagonal(), own) < guard * view * own[:, None]
+    at = np.flatnonzero(np.triu(is_better, 1).any(axis=1))
+    return int(at[0]) if len(at) else None
 
 
-def corrected(bits: Mask, order: Order, times: Times, at: int) -> Order:
-    """The order with the best filter at a position, and at those that this has upset."""
-    numbers, upset = list(order), at
-    position = at
-    while position <= upset:
-        view = matrix_view(bits, tuple(numbers))[position]
+def corrected(bits: Mask, order: Order, times: Times, at: int = 0) -> Order:
+    """The order with the best filter at a position, and at all behind it. Of equals the one
+    that was first remains so."""
+    numbers = list(order)
+    left = bits[~bits[:, numbers[:at]].any(axis=1)].astype(np.float32)
+    for position in range(at, len(numbers) - 1):
+        row = (np.ones(len(left), np.float32) @ left).tolist()
         best = position
         for other in range(position + 1, len(numbers)):
-            if view[other] * times[numbers[best]] > view[best] * times[numbers[other]]:
+            mine, its = numbers[best], numbers[other]
+            if row[its] * times[mine] > row[mine] * times[its]:
                 best = other
-        upset = max(upset, best)
         numbers.insert(position, numbers.pop(best))
-        position += 1
+        left = left[left[:, numbers[position]] == 0]
     return tuple(numbers)
 
 
-def repaired(bits: Mask, order: Order, times: Times, guard: float) -> Order:
-    """The order once nothing is violated any more. One correction may leave a violation
-    behind all that it has upset."""
-    while (at := violated(matrix_view(bits, order), order, times, guard)) is not None:
-        order = corrected(bits, order, times, at)
-    return order
+def is_surely_cheaper(bits: Mask, order: Order, than: Order, times: Times) -> bool:
+    """Whether that is no chance of the profiles, and worth the change. Tuples that all filters
+    let pass cost the same in every order, so those of the window tell the difference."""
+    before = costs(~bits, than, times)
+    saved = before - costs(~bits, order, times)
+    enough = max(
+        STANDARD_ERRORS * float(saved.std()) / sqrt(max(1, len(bits))),
+        LEAST_GAIN * float(before.mean()),
+    )
+    return float(saved.mean()) > enough
 
 
 class _Profiling:
@@ -81,11 +94,28 @@ class _Profiling:
         self._guard = guard
         self.window = ProfileWindow(len(order), window)
 
+    def forget(self) -> None:
+        self.window.clear()
+
 
 class AGreedy(_Profiling):
     def observe(self, drops: Drops, times: Times) -> None:
         self.window.add(profile_of(self.order, drops))
-        self.order = repaired(self.window.bits, self.order, times, self._guard)
+        bits = self.window.bits
+        strict = corrected(bits, self.order, times)
+        if strict != self.order and (
+            violated(matrix_view(bits, self.order), self.order, times, self._guard) is not None
+            or is_surely_cheaper(bits, strict, self.order, times)
+        ):
+            self.order = strict
+
+    def observe_rest(self, first: int, bits: Mask, times: Times) -> None:
+        rest = self.order[first:]
+        own = [times[number] for number in rest]
+        before = tuple(range(len(rest)))
+        after = corrected(bits, before, own)
+        if after != before and is_surely_cheaper(bits, after, before, own):
+            self.order = (*self.order[:first], *(rest[i] for i in after))
 
 
 class Independent(_Profiling):

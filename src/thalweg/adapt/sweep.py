@@ -50,6 +50,9 @@ class Sweep:
             if better is not None:
                 return  # what follows was dropped in another order
 
+    def forget(self) -> None:
+        self._begin(self.position)
+
     def _add(self, drops: Drops, some: Index) -> None:
         at = drops.at[some]
         here = at == self.position
@@ -79,6 +82,9 @@ class LocalSwaps:
     ) -> None:
         self.order = order
         self._guard, self._size = guard, window
+        self.forget()
+
+    def forget(self) -> None:
         self._at = np.zeros(0, np.int64)
         self._next = np.zeros(0, np.bool_)
 

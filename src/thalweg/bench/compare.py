@@ -19,13 +19,15 @@ Runs = Mapping[str, list[Run]]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a benchmark is run: on how many rows, how many rounds, where data are kept."""
+    """How a benchmark is run: on how many rows, how many rounds, where data are kept, and
+    whether charts are wanted."""
 
     rows: int | None
     repeats: int
     quick: bool
     cache: Path
     notice: Callable[[str], None] = lambda text: None
+    charts: bool = False
 
     def rows_or(self, usual: int, quick: int) -> int:
         return self.rows or (quick if self.quick else usual)

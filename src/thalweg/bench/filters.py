@@ -1,65 +1,39 @@
 """Do filters that order themselves cost as little as the best order known afterwards?
 
-Each filter is a probe of a hash index of 10,000 numbers, so that its outcome is the data's
-alone; a dear one makes ten probes. What is timed is the processor's time of the chain of
-filters, with profiling and all that is decided.
+What is timed is the processor's time of the chain of filters, with profiling and all that is
+decided. The best order of a phase is computed from outcomes and times, over all sets of
+filters, and run beside the order that adapts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from statistics import mean, stdev
-from time import thread_time_ns
 
-import numpy as np
-
-from thalweg.adapt.drops import Mask, Order
-from thalweg.adapt.filter_order import FilterOrder
+from thalweg.adapt.outcomes import cost
 from thalweg.bench.compare import Options, Spread
+from thalweg.bench.filter_policies import crossing_table, overhead_table
+from thalweg.bench.filter_race import Filters, Hindsight, Race, Workload, in_hindsight
 from thalweg.bench.findings import Bar, Findings
-from thalweg.bench.simulated_filters import best_order, correlated, cost, mean_cost
+from thalweg.bench.plot import Chart, Mark, Series
+from thalweg.bench.probe_filters import COSTLY, DRIFTING, ROUNDS, SPREAD
+from thalweg.bench.recorded_filters import RECORDED, data_folder
+from thalweg.bench.simulated_filters import mean_cost
 from thalweg.bench.trial import in_own_process
-from thalweg.evaluate import Compiler, Failures
-from thalweg.plan.expressions import Call, Column, Expression, Literal
-from thalweg.types import BIGINT, BOOLEAN
-from thalweg.vector.chain import Chain
-from thalweg.vector.column import Columns, Vector
-from thalweg.vector.compiled.store import CodeStore, user_folder
-from thalweg.vector.evaluate import VectorCompiler
 
-INDEX = 10_000
-# Rows of a phase, and how often they come round in it.
 ROWS, QUICK_ROWS = 2_000_000, 200_000
-ROUNDS = 10
-BATCH = 500_000
-PROBES_OF_A_DEAR_ONE = 10
-# Rows by which orders are judged.
-_KNOWN = 20_000
+# An order is near the best one if it costs at most so many times as much.
+_NEAR = 1.05
+# So many filters have few enough orders to try them all.
+_FEW_FILTERS = 6
 # How far the mean of so many numbers may be from the true one, in standard errors: the 95 %
 # quantiles of Student's distribution, two-sided.
 _QUANTILES = {2: 12.71, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306}
 
-
-@dataclass(frozen=True)
-class Setting:
-    """Filters by selectivity, those that are dear, and how many of a group agree on most rows.
-    In each phase the selectivities are another permutation."""
-
-    name: str
-    selectivities: tuple[float, ...]
-    dear: frozenset[int] = frozenset()
-    factor: int = 1
-    phases: int = 1
-
-
-SPREAD = Setting("spread", (0.95, 0.8, 0.6, 0.4, 0.2, 0.05))
-COSTLY = Setting("costly", (0.5,) * 6, frozenset({0, 1, 2}))
-DRIFTING = tuple(
-    Setting(f"{n} that drift", tuple(np.linspace(0.1, 0.9, n).tolist()), factor=2, phases=4)
-    for n in (3, 6, 8, 12)
-)
+Make = Callable[[int], Workload]
 
 
 @dataclass
@@ -78,159 +52,127 @@ class Measured:
 def bench(options: Options, folder: Path) -> Findings:
     rows, repeats = options.rows_or(ROWS, QUICK_ROWS), max(2, options.repeats)
     findings = Findings("filters: an order that adapts against the best in hindsight, and the mean")
-    hindsight: list[tuple[Spread, str]] = []
+    hindsight: dict[str, Spread] = {}
     windows = [0]
-    for setting in (SPREAD, COSTLY, *DRIFTING):
-        options.notice(setting.name)
-        found = in_own_process(measure, setting, rows, repeats)
+    for name, make in _workloads().items():
+        options.notice(name)
+        found = in_own_process(measure, make, rows, repeats)
         if not found.is_right:
-            findings.wrong.append(f"{setting.name}: not the rows that were to be kept")
+            findings.wrong.append(f"{name}: not the rows that were to be kept")
             return findings
-        hindsight.append((_lower_end(found.best, found.adaptive), setting.name))
-        windows += found.windows
+        hindsight[name] = _lower_end(found.best, found.adaptive)
+        # A permutation of selectivities is a change; recordings may go on much as before.
+        windows += found.windows if name in (setting.name for setting in DRIFTING) else []
         for of, key, least in (
             (SPREAD, "vs_mean_order", 1.5),
             (COSTLY, "vs_mean_order_costly", 2.0),
         ):
-            if setting is of:
+            if name == of.name:
                 ratio = _lower_end(found.mean_order, found.adaptive)
                 findings.bars.append(Bar(key, ratio, least=least))
-    worst, _ = min(hindsight, key=lambda entry: entry[0].median)
+    worst = min(hindsight.values(), key=lambda spread: spread.median)
     findings.bars.append(Bar("vs_best_in_hindsight", worst, least=0.95))
     most = float(max(windows))
     findings.bars.append(Bar("recovery_windows", Spread(most, most, most), most=1.0))
     findings.notes += [
-        f"{name}: {spread.median:.3f} of the best in hindsight" for spread, name in hindsight
+        f"{name}: {spread.median:.3f} of the best in hindsight"
+        for name, spread in hindsight.items()
     ]
+    if data_folder() is None:
+        findings.notes.append("no folder of recorded streams (THALWEG_DATA): left out")
     findings.notes += [
-        "ratios are the lower ends of 95 % confidence intervals, and of the worst setting",
+        "ratios are the lower ends of 95 % confidence intervals, and of the worst workload",
         "the mean order is by measured times and outcomes; a window is one profile",
-        f"every phase has {ROUNDS * rows:,} rows",
+        f"every phase of probes has {ROUNDS * rows:,} rows",
     ]
+    if not options.quick:
+        options.notice("policies, counted")
+        findings.tables += [in_own_process(overhead_table), in_own_process(crossing_table)]
+    if options.charts:
+        options.notice("a chart")
+        findings.charts["filters"] = in_own_process(drawn, DRIFTING[2].workload, rows)
     return findings
+
+
+def _workloads() -> dict[str, Make]:
+    made: dict[str, Make] = {s.name: s.workload for s in (SPREAD, COSTLY, *DRIFTING)}
+    recorded = data_folder()
+    if recorded is not None:
+        made |= {make.__name__: partial(make, recorded) for make in RECORDED}
+    return made
 
 
 def _lower_end(theirs: Sequence[float], ours: Sequence[float]) -> Spread:
     """The lower end of what the true ratio may be, and how far the measured ones go."""
     ratios = [their / our for their, our in zip(theirs, ours, strict=True)]
     error = stdev(ratios) / len(ratios) ** 0.5
-    low = mean(ratios) - _QUANTILES.get(len(ratios), 2.0) * error
+    low = mean(ratios) - _QUANTILES.get(len(ratios), 2.26) * error
     return Spread(low, min(ratios), max(ratios))
 
 
-def measure(setting: Setting, rows: int, repeats: int) -> Measured:
-    random = np.random.default_rng(len(setting.selectivities))
-    phases = [_phase(setting, rows, random, number) for number in range(setting.phases)]
-    count = len(setting.selectivities)
-    predicates = [_filter(number, number in setting.dear) for number in range(count)]
-    times = [_time_alone(predicates, number, phases[0][0]) for number in range(count)]
-    known = [passes[:_KNOWN] for _, passes in phases]
-    orders = [best_order(some, times) for some in known]
+def measure(make: Make, rows: int, repeats: int) -> Measured:
+    workload = make(rows)
+    filters = Filters(workload.predicates)
+    known = [in_hindsight(filters, workload, phase) for phase in workload.phases]
     found = Measured()
     for _ in range(repeats):
-        chain = _chain(predicates)
-        adaptive = best = mean_order = 0.0
-        for (columns, passes), some, order in zip(phases, known, orders, strict=True):
-            least = cost(some, order, times)
-
-            def is_near(other: Order, some: Mask = some, least: float = least) -> bool:
-                return cost(some, other, times) <= 1.05 * least
-
-            race = _Race([chain, _fixed(predicates, order)], is_near)
-            race.run(columns, ROUNDS)
-            adaptive += race.seconds[0]
+        chain = filters.adaptive()
+        ours = best = mean_order = 0.0
+        for phase, afterwards in zip(workload.phases, known, strict=True):
+            profiles = chain.order.profiles
+            race = Race([chain, filters.fixed(afterwards.order)])
+            race.run(phase, workload.rounds, workload.batch)
+            ours += race.seconds[0]
             best += race.seconds[1]
-            found.windows += [race.windows] if setting.phases > 1 else []
-            if count <= 6:
-                mean_order += race.seconds[1] * mean_cost(some, times) / least
-            expected = ROUNDS * int(passes.all(axis=1).sum())
+            found.windows.append(_windows(race, afterwards) - profiles)
+            if len(filters) <= _FEW_FILTERS:
+                mean_order += race.seconds[1] * _mean_ratio(afterwards)
+            expected = workload.rounds * phase.kept
             found.is_right &= race.kept == [expected, expected]
-        found.adaptive.append(adaptive)
+        found.adaptive.append(ours)
         found.best.append(best)
         found.mean_order.append(mean_order)
     return found
 
 
-def _phase(
-    setting: Setting, rows: int, random: np.random.Generator, number: int
-) -> tuple[Columns, Mask]:
-    """Columns, and by row and filter whether it passes."""
-    selectivities = list(setting.selectivities)
-    if number:
-        selectivities = [selectivities[i] for i in random.permutation(len(selectivities))]
-    passes = correlated(random, rows, selectivities, setting.factor)
-    members = 2 * random.integers(0, INDEX, rows)  # what is odd is in no index
-    columns = (
-        Vector(BIGINT, np.roll(members, i) + ~passes[:, i]) for i in range(len(selectivities))
+def _windows(race: Race, afterwards: Hindsight) -> int:
+    """The profiles that had been made when the order was near the best one."""
+    near = (n for order, n in race.orders if afterwards.ratio(order) <= _NEAR)
+    return next(near, race.orders[-1][1] + 1)
+
+
+def _mean_ratio(known: Hindsight) -> float:
+    least = cost(known.passes, known.order, known.times)
+    return mean_cost(known.passes, known.times) / least
+
+
+def drawn(make: Make, rows: int) -> Chart:
+    """What rows cost with and without a change of order, along the phases of a workload."""
+    workload = make(rows)
+    filters = Filters(workload.predicates)
+    known = [in_hindsight(filters, workload, phase) for phase in workload.phases]
+    chain, kept = filters.adaptive(), filters.fixed(known[0].order)
+    nanos: list[list[float]] = []
+    marks: list[Mark] = []
+    order, millions = chain.order.order, workload.batch / 1e6
+    for phase, afterwards in zip(workload.phases, known, strict=True):
+        if nanos:
+            marks.append(Mark(len(nanos) * millions, "selectivities change", is_dashed=True))
+        race = Race([chain, kept, filters.fixed(afterwards.order)])
+        race.run(phase, workload.rounds, workload.batch)
+        for at, (now, _) in enumerate(race.orders, len(nanos)):
+            if now != order:
+                marks.append(Mark((at + 1) * millions, f"filters in the order {now}"))
+                order = now
+        nanos += [[1e9 * s / workload.batch for s in batch] for batch in race.batches]
+    xs = [millions * (number + 1) for number in range(len(nanos))]
+    names = ("order that adapts", "first order kept", "best order of each phase")
+    lines = [Series(name, xs, [batch[i] for batch in nanos]) for i, name in enumerate(names)]
+    return Chart(
+        f"{len(filters)} filters whose selectivities change places",
+        "million rows",
+        "nanoseconds of processor for a row",
+        lines,
+        marks,
+        ("selectivities change", "another order"),
     )
-    return tuple(columns), passes
-
-
-def _filter(number: int, is_dear: bool) -> Expression:
-    column = Column(type=BIGINT, index=number, name=f"c{number}")
-    whole = _is_member(column, 0)
-    for more in range(1, PROBES_OF_A_DEAR_ONE if is_dear else 1):
-        # An index with none of the numbers that there are: the outcome is that of the first.
-        probe = _is_member(column, more * 4 * INDEX)
-        whole = Call(type=BOOLEAN, function="or", arguments=(whole, probe))
-    return whole
-
-
-def _is_member(column: Expression, from_: int) -> Expression:
-    choices = (Literal(type=BIGINT, value=from_ + 2 * i) for i in range(INDEX))
-    return Call(type=BOOLEAN, function="in", arguments=(column, *choices))
-
-
-def _chain(predicates: Sequence[Expression]) -> Chain:
-    compiler = VectorCompiler(Compiler(lambda path: None), Failures(), CodeStore(user_folder()))
-    chain = compiler.chain(predicates)
-    compiler.warm()
-    return chain
-
-
-def _fixed(predicates: Sequence[Expression], order: Order) -> Chain:
-    chain = _chain(predicates)
-    chain.order = FilterOrder(order, None)
-    return chain
-
-
-def _time_alone(predicates: Sequence[Expression], number: int, columns: Columns) -> float:
-    """Nanoseconds of one filter for a row."""
-    chain, taken = _fixed(predicates, (number,)), []
-    for _ in range(4):
-        race = _Race([chain], lambda order: True)
-        race.run(columns, 1)
-        taken.append(race.seconds[0])
-    return 1e9 * min(taken) / len(columns[0])
-
-
-class _Race:
-    """Chains side by side: batch by batch, and another one first each time.
-
-    `windows` are the profiles after which the first one was near the best order.
-    """
-
-    def __init__(self, chains: list[Chain], is_near: Callable[[Order], bool]) -> None:
-        self._chains, self._is_near = chains, is_near
-        self._before = chains[0].order.profiles
-        self._near: int | None = None
-        self.seconds = [0.0] * len(chains)
-        self.kept = [0] * len(chains)
-
-    def run(self, columns: Columns, rounds: int) -> None:
-        batches = rounds * [*range(0, len(columns[0]), BATCH)]
-        for turn, first in enumerate(batches):
-            part = tuple(column.part(slice(first, first + BATCH)) for column in columns)
-            for i in range(len(self._chains)):
-                which = (i + turn) % len(self._chains)
-                began = thread_time_ns()
-                self.kept[which] += len(self._chains[which](part, len(part[0])))
-                self.seconds[which] += (thread_time_ns() - began) / 1e9
-            order = self._chains[0].order
-            if self._near is None and self._is_near(order.order):
-                self._near = order.profiles - self._before
-
-    @property
-    def windows(self) -> int:
-        profiles = self._chains[0].order.profiles - self._before
-        return profiles + 1 if self._near is None else self._near

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from thalweg.bench.compare import Runs, Spread, rates, spread
+from thalweg.bench.plot import Chart
 from thalweg.bench.trial import Run
 
 
@@ -53,6 +54,9 @@ class Findings:
     notes: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     more: dict[str, Any] = field(default_factory=dict)
+    charts: dict[str, Chart] = field(default_factory=dict)
+    # Names of columns, with > where cells stand at the right; and rows.
+    tables: list[tuple[tuple[str, ...], list[tuple[str, ...]]]] = field(default_factory=list)
 
     def add_runs(self, runs: Runs) -> None:
         for name, some in runs.items():
@@ -85,6 +89,7 @@ class Findings:
             parts.append(_table(_FIGURES, [_bar_cells(bar) for bar in self.bars]))
         if self.shares:
             parts.append(_table(("where the time goes", ">a batch", ">of all"), self.shares))
+        parts += [_table(*table) for table in self.tables]
         notes = [f"note: {note}" for note in self.notes]
         notes += [f"wrong: {wrong}" for wrong in self.wrong]
         notes.append(f"answers equal: {'yes' if self.answers_equal else 'no'}")

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thalweg.adapt.drops import Drops, Index, Mask, Order, Policy, Times
+from thalweg.adapt.outcomes import cost, dropped_at
 
 Random = np.random.Generator
 
@@ -32,19 +33,6 @@ def correlated(random: Random, rows: int, selectivities: Sequence[float], factor
         drawn = np.where(copies, base[:, groups[number]], random.random(rows))
         passes[:, number] = drawn < s
     return passes
-
-
-def dropped_at(passes: Mask, order: Order) -> Index:
-    """By tuple the position of the filter that drops it; the number of filters if none does."""
-    drops = ~passes[:, list(order)]
-    return np.where(drops.any(axis=1), drops.argmax(axis=1), len(order))
-
-
-def cost(passes: Mask, order: Order, times: Times) -> float:
-    """The time that all tuples take together."""
-    reached = np.minimum(dropped_at(passes, order), len(order) - 1)
-    spent = np.cumsum([times[number] for number in order])
-    return float(spent[reached].sum())
 
 
 def best_order(passes: Mask, times: Times) -> Order:
@@ -72,11 +60,13 @@ def mean_cost(passes: Mask, times: Times) -> float:
 @dataclass(frozen=True)
 class Course:
     """By stretch of tuples: the time they took, and the order behind them. `extra` counts the
-    evaluations that profiling has added, `sampled` the profiles."""
+    evaluations that profiling has added, `asking` is the time that they took, and `sampled`
+    counts the profiles."""
 
     costs: npt.NDArray[np.float64]
     orders: list[Order]
     extra: int
+    asking: float
     sampled: int
 
     @property
@@ -89,7 +79,7 @@ def run(
 ) -> Course:
     """Tuples in stretches; after each, the policy sees the drops of it that were sampled."""
     costs, orders = [], []
-    extra = sampled = 0
+    extra, asking, sampled = 0, 0.0, 0
     for first in range(0, len(passes), stretch):
         some = passes[first : first + stretch]
         costs.append(cost(some, policy.order, times))
@@ -98,12 +88,13 @@ def run(
         sampled += len(chosen)
 
         def dropped_by(number: int, which: Index, rows: Mask = some[chosen]) -> Mask:
-            nonlocal extra
+            nonlocal extra, asking
             extra += len(which)
+            asking += len(which) * times[number]
             dropped: Mask = ~rows[which, number]
             return dropped
 
         if len(chosen):
             policy.observe(Drops(at[chosen], dropped_by), times)
         orders.append(policy.order)
-    return Course(np.array(costs), orders, extra, sampled)
+    return Course(np.array(costs), orders, extra, asking, sampled)

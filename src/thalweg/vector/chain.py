@@ -9,7 +9,7 @@ they had to meet, for whoever decides on it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from time import perf_counter_ns
+from time import perf_counter_ns, thread_time_ns
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from thalweg.adapt.filter_order import FilterOrder
 from thalweg.adapt.measured import Measured, Tally
 from thalweg.adapt.policies import MakePolicy
 from thalweg.evaluate import Failures
-from thalweg.plan.expressions import Expression, columns_used
+from thalweg.plan.expressions import Expression, PythonCall, columns_used, walk
 from thalweg.plan.text import expression_text
 from thalweg.vector.column import Columns, Index, rows_at
 from thalweg.vector.compiled.loops import Loop, selection_loops
@@ -29,6 +29,8 @@ from thalweg.vector.interpret import Interpreter
 
 # (m) Six filters: 5.3 ns per row with 8,192 rows, 3.8 with 32,768, 3.6 with 65,536 and more.
 STRETCH_ROWS = 65_536
+# The first stretch: what takes microseconds for a row is to be known soon.
+FIRST_STRETCH_ROWS = 1024
 
 # The rows that pass a predicate, of those given; both in order. The latter are written over.
 Passing = Callable[[Index], Index]
@@ -102,7 +104,10 @@ class Chain:
         ]
         # Those over numbers first: to begin with, they are the cheap ones.
         first = sorted(range(len(loops)), key=lambda number: loops[number] is None)
-        self.order = FilterOrder(tuple(first), make)
+        # A function of the user's may wait for something, which is no time of this thread.
+        calls = any(isinstance(part, PythonCall) for p in predicates for part in walk(p))
+        self._clock = perf_counter_ns if calls else thread_time_ns
+        self.order = FilterOrder(tuple(first), make, self._clock)
 
     def __call__(self, columns: Columns, length: int) -> Index:
         """The rows that pass, in order."""
@@ -115,11 +120,15 @@ class Chain:
 
         found, first = [np.arange(0)], 0
         while first < length:
-            rows = STRETCH_ROWS // 8 if self.order.is_unsure else STRETCH_ROWS
-            end = min(first + rows, length)
+            end = min(first + self._stretch_rows(), length)
             found.append(self._stretch(np.arange(first, end), passing))
             first = end
         return found[-1] if len(found) <= 2 else np.concatenate(found)
+
+    def _stretch_rows(self) -> int:
+        if not self.order.is_unsure:
+            return STRETCH_ROWS
+        return min(STRETCH_ROWS, max(FIRST_STRETCH_ROWS, self.order.total.rows))
 
     def decisions(self) -> list[Decision]:
         """Those that were not told before."""
@@ -149,12 +158,12 @@ class Chain:
     def _stretch(self, rows: Index, passing: Callable[[int, Index], Index]) -> Index:
         order, first, passed = self.order.next(), int(rows[0]), rows
         counts = [len(rows)]
-        began = now = perf_counter_ns()
+        began = now = self._clock()
         for number in order:
             if len(passed):
                 passed = passing(number, passed)
             counts.append(len(passed))
-            before, now = now, perf_counter_ns()
+            before, now = now, self._clock()
             self._tallies[number].add(counts[-2], counts[-1], now - before)
         self.order.ran(order, counts, now - began)
         if self.order.wants_profile:

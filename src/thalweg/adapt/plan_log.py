@@ -1,0 +1,109 @@
+"""What was seen and which plan was taken for it: conditions that come back have their plan.
+
+An entry stands for conditions: a vector of statistics, a way to tell what any plan would cost
+under them, and how much ran under them. So the log also tells what the best single plan would
+have cost, and whether it was worth it to change plans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+# Numbers of filters or of inputs, in the order of the plan.
+Plan = tuple[int, ...]
+Statistics = tuple[float, ...]
+Cost = Callable[[Plan], float]
+
+# Statistics that nowhere differ by more are of the same conditions: parts of a thousand rows
+# differ by a twentieth by chance.
+TOLERANCE = 0.07
+# Conditions that are kept; the ones that least ran under go first.
+MOST_ENTRIES = 64
+
+
+@dataclass
+class Entry:
+    """Conditions, the plan of late for them, and how much (rows, say) ran under them. `cost`
+    is what a plan takes for one of those."""
+
+    statistics: Statistics
+    plan: Plan
+    cost: Cost
+    weight: float = 0.0
+    visits: int = 1
+
+    def distance(self, statistics: Statistics) -> float:
+        both = zip(self.statistics, statistics, strict=True)
+        return max((abs(a - b) for a, b in both), default=0.0)
+
+
+class PlanLog:
+    def __init__(self, tolerance: float = TOLERANCE, most: int = MOST_ENTRIES) -> None:
+        self._tolerance, self._most = tolerance, most
+        self.entries: list[Entry] = []
+        self._now: Entry | None = None
+
+    def recall(self, statistics: Statistics) -> Entry | None:
+        """The entry of these conditions, if they were met before."""
+        near = min(self.entries, key=lambda entry: entry.distance(statistics), default=None)
+        return near if near is not None and near.distance(statistics) <= self._tolerance else None
+
+    def meet(self, statistics: Statistics, plan: Plan, cost: Cost) -> Entry | None:
+        """From now on these are the conditions; the entry, if they were met before."""
+        known = self.recall(statistics)
+        if known is None:
+            if len(self.entries) == self._most:
+                self.entries.remove(min(self.entries, key=lambda entry: entry.weight))
+            self._now = Entry(statistics, plan, cost)
+            self.entries.append(self._now)
+            return None
+        known.visits += known is not self._now
+        self._now = known
+        return known
+
+    def take(self, plan: Plan) -> None:
+        """The plan for the conditions of now."""
+        if self._now is not None:
+            self._now.plan = plan
+
+    def ran(self, weight: float) -> None:
+        if self._now is not None:
+            self._now.weight += weight
+
+    @property
+    def spent(self) -> float:
+        """What the plans that were taken cost."""
+        return sum(entry.weight * entry.cost(entry.plan) for entry in self.entries)
+
+    def best_single(
+        self, neighbours: Callable[[Plan], Iterable[Plan]] | None = None
+    ) -> tuple[Plan, float]:
+        """The plan that would have cost least for everything, and that cost: the best one of
+        the log, made better as long as a neighbour of it is."""
+        others = neighbours or moved
+
+        def total(plan: Plan) -> float:
+            return sum(entry.weight * entry.cost(plan) for entry in self.entries)
+
+        best = min((total(plan), plan) for plan in {entry.plan for entry in self.entries})
+        while True:
+            better = min(((total(plan), plan) for plan in others(best[1])), default=best)
+            if better[0] >= best[0]:
+                return best[1], best[0]
+            best = better
+
+    @property
+    def return_on_adaptivity(self) -> float:
+        """How many times what was spent the best single plan would have cost."""
+        spent = self.spent
+        return self.best_single()[1] / spent if spent else 1.0
+
+
+def moved(plan: Plan) -> Iterable[Plan]:
+    """Every plan with one number at another place."""
+    for at in range(len(plan)):
+        rest = (*plan[:at], *plan[at + 1 :])
+        for to in range(len(plan)):
+            if to != at:
+                yield (*rest[:to], plan[at], *rest[to:])

@@ -1,0 +1,143 @@
+"""Some rows that filters are asked about: which would each drop, and how long does it take?
+
+A filter that takes but nanoseconds for a row is timed several times over, for what disturbs
+it takes longer than itself; that is done anew only if its time may have changed.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from thalweg.adapt.drops import Index, Mask, Order
+
+# What takes longer, in nanoseconds, is timed well enough at once: for all rows, or for one.
+_LONG, _DEAR = 300_000, 100.0
+# How often what is short is timed, and at which profiles again: at the first of each power of two,
+# and every so often.
+_TIMINGS, _TIMED_AGAIN = 4, 16
+# A single time that is so many times the one that is known says that it has changed; by so
+# many nanoseconds more it may be because the rows had to be fetched.
+_OTHER_TIME, _FETCHED = 2.0, 20.0
+# Nanoseconds that any row takes.
+_LEAST = 0.1
+# Times that are at most so many times each other cannot be told apart.
+_ALIKE = 1.1
+
+# The rows that pass a filter, of those given; both in order. The latter are written over.
+Passing = Callable[[int, Index], Index]
+Clock = Callable[[], int]
+
+
+@dataclass
+class Timed:
+    """How long a filter takes for a call, and for a row: the least of the last few times, for
+    whatever disturbs it makes it longer."""
+
+    call: float = 0.0
+    profiles: int = 0
+    _rows: deque[float] = field(default_factory=lambda: deque(maxlen=3))
+
+    @property
+    def row(self) -> float:
+        return min(self._rows, default=1.0)
+
+    @property
+    def is_known(self) -> bool:
+        return bool(self._rows)
+
+    def is_due(self, once: float) -> bool:
+        """Whether it must be timed again, as it has taken so long this time."""
+        is_near = self.row / _OTHER_TIME <= once <= self.row * _OTHER_TIME + _FETCHED
+        is_time = self.profiles & (self.profiles - 1) == 0 or self.profiles % _TIMED_AGAIN == 0
+        return is_time or not is_near
+
+    def forget(self) -> None:
+        """The rows are others now. What is dear may be so for the sake of their values."""
+        if self.row > _DEAR:
+            self._rows.clear()
+
+    def per_row(self, rows: int, nanos: int) -> float:
+        return max(nanos - self.call, _LEAST * rows) / rows
+
+    def add(self, per_row: float) -> None:
+        self._rows.append(per_row)
+
+
+def told_apart(timed: Sequence[Timed]) -> list[float]:
+    """The time of each filter for a row. Times that noise may have made out of one are one:
+    else it would decide on the order."""
+    alike: list[list[int]] = []
+    for number in sorted(range(len(timed)), key=lambda number: timed[number].row):
+        if alike and timed[number].row <= _ALIKE * timed[alike[-1][0]].row:
+            alike[-1].append(number)
+        else:
+            alike.append([number])
+    times = [0.0] * len(timed)
+    for group in alike:
+        mean = sum(timed[number].row for number in group) / len(group)
+        for number in group:
+            times[number] = mean
+    return times
+
+
+def survivors(order: Order, rows: Index, passing: Passing) -> Index:
+    """The rows that all of these filters let pass."""
+    for number in order:
+        if len(rows):
+            rows = passing(number, rows)
+    return rows
+
+
+class Sample:
+    """Rows, of which each filter is asked for all: so their times are those of the same rows.
+    Outcomes are by row and filter; those of one filter lie side by side."""
+
+    def __init__(self, rows: Index, passing: Passing) -> None:
+        self._rows, self._passing = rows, passing
+        self._first = int(rows[0])
+        # Where in the sample a row is.
+        self._places = np.zeros(int(rows[-1]) - self._first + 1, np.int64)
+        self._places[rows - self._first] = np.arange(len(rows))
+
+    def passes(self, numbers: Order) -> Mask:
+        """Whether each row passes each of these filters."""
+        by_filter = np.zeros((len(numbers), len(self._rows)), np.bool_)
+        for i, number in enumerate(numbers):
+            passed = self._passing(number, self._rows.copy())
+            by_filter[i, self._places[passed - self._first]] = True
+        return by_filter.T
+
+    def timed_passes(self, timed: list[Timed], clock: Clock, side_by_side: Index) -> Mask:
+        """Whether each row passes each filter; they are timed with that, or on other rows that
+        lie side by side."""
+
+        def run(number: int, rows: Index) -> tuple[Index, int]:
+            given = rows.copy()
+            began = clock()
+            passed = self._passing(number, given)
+            return passed, clock() - began
+
+        by_filter = np.zeros((len(timed), len(self._rows)), np.bool_)
+        due: list[int] = []
+        for number, times in enumerate(timed):
+            times.profiles += 1
+            passed, spent = run(number, self._rows)
+            by_filter[number, self._places[passed - self._first]] = True
+            if spent >= _LONG:
+                times.add(times.per_row(len(self._rows), spent))
+            elif times.is_due(times.per_row(len(self._rows), spent)):
+                due.append(number)
+        # In turn: what disturbs one of them for a while disturbs all, and not all the time.
+        times_of = dict.fromkeys(due, (_LONG, _LONG))
+        for _ in range(_TIMINGS):
+            for number, (of_all, of_one) in times_of.items():
+                took = run(number, side_by_side)[1], run(number, side_by_side[:1])[1]
+                times_of[number] = min(of_all, took[0]), min(of_one, took[1])
+        for number, (of_all, of_one) in times_of.items():
+            timed[number].call = of_one
+            timed[number].add(timed[number].per_row(len(side_by_side), of_all))
+        return by_filter.T
