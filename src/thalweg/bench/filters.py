@@ -7,17 +7,17 @@ filters, and run beside the order that adapts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from statistics import mean, stdev
 
 from thalweg.adapt.outcomes import cost
 from thalweg.bench.compare import Options, Spread
 from thalweg.bench.filter_policies import crossing_table, overhead_table
 from thalweg.bench.filter_race import Filters, Hindsight, Race, Workload, in_hindsight
 from thalweg.bench.findings import Bar, Findings
+from thalweg.bench.intervals import lower_end
 from thalweg.bench.plot import Chart, Mark, Series
 from thalweg.bench.probe_filters import COSTLY, DRIFTING, ROUNDS, SPREAD
 from thalweg.bench.recorded_filters import RECORDED, data_folder
@@ -29,9 +29,6 @@ ROWS, QUICK_ROWS = 2_000_000, 200_000
 _NEAR = 1.05
 # So many filters have few enough orders to try them all.
 _FEW_FILTERS = 6
-# How far the mean of so many numbers may be from the true one, in standard errors: the 95 %
-# quantiles of Student's distribution, two-sided.
-_QUANTILES = {2: 12.71, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306}
 
 Make = Callable[[int], Workload]
 
@@ -60,7 +57,7 @@ def bench(options: Options, folder: Path) -> Findings:
         if not found.is_right:
             findings.wrong.append(f"{name}: not the rows that were to be kept")
             return findings
-        hindsight[name] = _lower_end(found.best, found.adaptive)
+        hindsight[name] = lower_end(found.best, found.adaptive)
         # A permutation of selectivities is a change; recordings may go on much as before.
         windows += found.windows if name in (setting.name for setting in DRIFTING) else []
         for of, key, least in (
@@ -68,7 +65,7 @@ def bench(options: Options, folder: Path) -> Findings:
             (COSTLY, "vs_mean_order_costly", 2.0),
         ):
             if name == of.name:
-                ratio = _lower_end(found.mean_order, found.adaptive)
+                ratio = lower_end(found.mean_order, found.adaptive)
                 findings.bars.append(Bar(key, ratio, least=least))
     worst = min(hindsight.values(), key=lambda spread: spread.median)
     findings.bars.append(Bar("vs_best_in_hindsight", worst, least=0.95))
@@ -100,14 +97,6 @@ def _workloads() -> dict[str, Make]:
     if recorded is not None:
         made |= {make.__name__: partial(make, recorded) for make in RECORDED}
     return made
-
-
-def _lower_end(theirs: Sequence[float], ours: Sequence[float]) -> Spread:
-    """The lower end of what the true ratio may be, and how far the measured ones go."""
-    ratios = [their / our for their, our in zip(theirs, ours, strict=True)]
-    error = stdev(ratios) / len(ratios) ** 0.5
-    low = mean(ratios) - _QUANTILES.get(len(ratios), 2.26) * error
-    return Spread(low, min(ratios), max(ratios))
 
 
 def measure(make: Make, rows: int, repeats: int) -> Measured:

@@ -16,5 +16,5 @@ def lower_end(theirs: Sequence[float], ours: Sequence[float]) -> Spread:
     """The lower end of what the true ratio may be, and how far the measured ones go."""
     ratios = [their / our for their, our in zip(theirs, ours, strict=True)]
     error = stdev(ratios) / len(ratios) ** 0.5
-    low = mean(ratios) - _QUANTILES.get(len(ratios), 2.0) * error
+    low = mean(ratios) - _QUANTILES.get(len(ratios), 2.26) * error
     return Spread(low, min(ratios), max(ratios))

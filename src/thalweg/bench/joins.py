@@ -28,9 +28,9 @@ from thalweg.bench.trial import in_own_process
 from thalweg.operators.delta import Delta
 from thalweg.operators.join_pipeline import Pipeline
 
-ROWS, QUICK_ROWS = 50_000, 10_000
+ROWS, QUICK_ROWS = 200_000, 10_000
 # Batches of a phase, each of a second, and those after which its windows are its own.
-SECONDS, FILLED = 60, 12
+SECONDS, FILLED = 240, 12
 PHASES = 4
 # The parts of rows that have partners: where most have none, and where most have some.
 HARD, EASY = 0.02, (0.9, 0.8, 0.95, 0.7)
@@ -112,9 +112,9 @@ def measure(graph: Graph, rows: int, repeats: int) -> Measured:
 def _shares(count: int) -> list[list[float]]:
     """By phase and edge: the part of the rows that have partners. One edge has few, in each
     phase another one."""
-    hard = [number * (count - 1) // (PHASES - 1) for number in range(PHASES)]
     return [
-        [HARD if edge == at else EASY[edge % len(EASY)] for edge in range(count)] for at in hard
+        [HARD if edge == phase % count else EASY[edge % len(EASY)] for edge in range(count)]
+        for phase in range(PHASES)
     ]
 
 

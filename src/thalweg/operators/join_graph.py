@@ -41,6 +41,7 @@ class Topology:
     def __init__(self, graph: JoinGraph, any_order: bool) -> None:
         self._graph = graph
         self.members = range(len(graph.members))
+        self._lookups: dict[tuple[int, tuple[int, ...]], Lookup] = {}
         self._offsets = [0, *accumulate(len(member.schema) for member in graph.members)]
         self.classes = [[self.place(c) for c in sorted(key.columns)] for key in graph.keys]
         self._class_of = {p: c for c, places in enumerate(self.classes) for p in places}
@@ -111,6 +112,12 @@ class Topology:
 
     def lookup(self, member: int, bound: Sequence[int]) -> Lookup:
         """How a member is looked up by what is there, the first to be asked first."""
+        key = member, tuple(bound)
+        if key not in self._lookups:
+            self._lookups[key] = self._new_lookup(*key)
+        return self._lookups[key]
+
+    def _new_lookup(self, member: int, bound: tuple[int, ...]) -> Lookup:
         shared = {own[1]: (there, own) for there, own in self._shared(member, bound)}
         usable = (index for index in self.indexes[member] if shared.keys() >= set(index))
         index = max(usable, key=lambda index: (len(index), index))
