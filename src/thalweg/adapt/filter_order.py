@@ -79,7 +79,7 @@ class FilterOrder:
         self.total = Spent()
         self.profiled = Spent()
         self.profiles = 0
-        self._last_profile = 0
+        self._last_profile = self._total_then = 0
         self._policy = None if make is None or len(order) < 2 else make(order)
         self._clock = clock
         self._trial: OrderTrial | None = None
@@ -163,7 +163,9 @@ class FilterOrder:
         needed = self.profiled.nanos + self._last_profile
         if needed * self._patience <= PROFILE_SHARE * self.total.nanos:
             return True
-        return self._has_changed and needed * self._calm <= EVENT_SHARE * self.total.nanos
+        # What changes step by step may have to be looked at again soon.
+        since = self.total.nanos - self._total_then
+        return self._has_changed and self._last_profile * self._calm <= EVENT_SHARE * since
 
     def profile(self, rows: Index, passing: Passing) -> None:
         """Learn from some of the rows of a stretch; nothing comes of it but knowledge."""
@@ -179,6 +181,7 @@ class FilterOrder:
             self._calm = 1.0 if is_new else min(2 * self._calm, EVENT_SHARE / PROFILE_SHARE)
         self._begin_look()
         self._last_profile = self._clock() - began
+        self._total_then = self.total.nanos
         self.profiled.add(len(rows), self._last_profile)
         self.profiles += 1
 

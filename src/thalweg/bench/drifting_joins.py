@@ -46,7 +46,7 @@ class Graph:
             parts.append(
                 f"CREATE STREAM R{member} ({columns}, ts TIMESTAMP) TIMESTAMP BY ts FROM memory();"
             )
-        windows = ["R0 [RANGE 1 SECOND]"]
+        windows = ["R0 [RANGE 100 MILLISECONDS]"]
         windows += [f"R{m} [RANGE {WINDOW} SECONDS]" for m in range(1, self.members)]
         where = [f"R{a}.e{number} = R{b}.e{number}" for number, (a, b) in enumerate(self.edges)]
         if self.closed:

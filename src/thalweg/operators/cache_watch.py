@@ -15,8 +15,8 @@ from thalweg.operators.join_pipeline import Pipeline
 from thalweg.operators.join_walk import Partial, Walk
 from thalweg.vector.hashing import hash_columns
 
-# Nanoseconds of a join's own work after which its caches are looked at.
-INTERVAL = 200_000_000
+# Nanoseconds of a join's own work after which its caches are looked at, and chosen anew.
+LOOK, INTERVAL = 10_000_000, 200_000_000
 # Prefix candidates and others, in all.
 MOST_CANDIDATES = 6
 # Rows without caches that say what a pipeline costs.
@@ -65,15 +65,19 @@ class CacheWatch:
     _rows: dict[int, int] = field(default_factory=dict)
     _marks: dict[int, _Mark] = field(default_factory=dict)
     _expected: tuple[frozenset[Candidate], float] | None = None
+    _looked: int = 0
     _last: int = 0
 
     def after_step(self) -> None:
+        spent = sum(pipeline.nanos for pipeline in self.caches.pipelines)
+        if spent - self._looked < LOOK:
+            return
+        self._looked = spent
         self._look_at_orders()
         for pipeline in self.caches.pipelines:
             self._look_at_plain(pipeline)
             if pipeline.caches:
                 self._judge(pipeline)
-        spent = sum(p.plain.nanos + p.cached.nanos for p in self.caches.pipelines)
         if spent - self._last >= INTERVAL:
             self._last = spent
             self._reconsider()

@@ -29,6 +29,8 @@ from thalweg.vector.column import Columns, Vector
 UNSURE_ROWS = 8192
 # Rows that pass by the caches now and then, and the part of all rows that they are.
 BYPASS_ROWS, BYPASS_SHARE = 32_768, 0.01
+# The part of a pipeline's time that may go into watching which keys recur.
+WATCH_SHARE = 0.003
 # Rows that tell how many partners those of a member have, and by how much they have to be
 # fewer on another way.
 FEW_ROWS, CLEARLY_BETTER = 512, 1.25
@@ -92,8 +94,13 @@ class Pipeline:
         self.passed = {member: Tally() for member in self.others}
         self.plain, self.cached = Spent(), Spent()
         self._bypassed, self._cached_before = 0, 0
-        # Who wants to see the combinations that come to a position.
+        # Who wants to see the combinations that come to a position, and the time that it took.
         self.watch: Callable[[int, Walk, Partial], None] | None = None
+        self._watching = 0
+
+    @property
+    def nanos(self) -> int:
+        return self.plain.nanos + self.cached.nanos
 
     # Which way
 
@@ -153,11 +160,11 @@ class Pipeline:
         (self.plain if is_plain else self.cached).add(len(delta), nanos)
         if is_plain and self.caches:
             self._bypassed += len(delta)
+        self._learn(walk)
         if self._is_free:
             if is_plain:
                 counts += [0] * (len(path.lookups) + 1 - len(counts))
                 self.order.ran(order, counts, nanos)
-            self._learn(walk)
             if self.order.wants_profile and not self.caches:
                 self._profile(delta)
         return found
@@ -174,8 +181,10 @@ class Pipeline:
         """From a position on to the end."""
         found: list[Found] = []
         while at < len(path.lookups) and len(partial):
-            if self.watch is not None:
+            if self.watch is not None and self._watching <= WATCH_SHARE * self.nanos:
+                began = thread_time_ns()
                 self.watch(at, walk, partial)
+                self._watching += thread_time_ns() - began
             cached = path.cached.get(at)
             if cached is not None:
                 at += len(cached.lookups)
