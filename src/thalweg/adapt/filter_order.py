@@ -108,6 +108,11 @@ class FilterOrder:
         """Whether the next rows may be taken in an order that is much worse than another."""
         return self._policy is not None and not self.profiles
 
+    @property
+    def is_trying(self) -> bool:
+        """Whether two orders are being compared."""
+        return self._trial is not None
+
     def ran(self, order: Order, counts: Sequence[int], nanos: int) -> None:
         """A stretch in an order: its rows, those that each filter let pass, and the time."""
         self.total.add(counts[0], nanos)

@@ -26,7 +26,7 @@ from thalweg.operators.stored import StoreView
 from thalweg.vector.column import Columns, Vector
 
 # Rows in a stretch as long as it is not known which order is good.
-UNSURE_ROWS = 8192
+UNSURE_ROWS = 16_384
 # Rows that pass by the caches now and then, and the part of all rows that they are.
 BYPASS_ROWS, BYPASS_SHARE = 32_768, 0.01
 # The part of a pipeline's time that may go into watching which keys recur.
@@ -130,7 +130,7 @@ class Pipeline:
         """How the next rows go, and how many of those that are left."""
         order = self.order.next()
         path = self.path(order)
-        if self.order.is_unsure:
+        if self.order.is_unsure or self.order.is_trying:
             return path, order, True, min(left, UNSURE_ROWS)
         if not self.caches or self._cached_order != order:
             return path, order, True, left
