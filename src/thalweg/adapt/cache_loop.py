@@ -8,7 +8,7 @@ become worth its while waits for the next choice.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,6 +20,8 @@ from thalweg.adapt.drops import Index
 CHANGE = 0.2
 # Keys that a block of them has, and bits for each of them.
 BLOCK_KEYS, BLOCK_BITS = 16_384, 4
+# Caches are tried if they are to make a join so many times as fast.
+WORTH_TRYING = 1.05
 # (m) Nanoseconds to ask a cache, to take a combination from it, and to add one.
 ASKING, TAKING, ADDING = 45.0, 12.0, 60.0
 # Choices that a cache is left out of after it did not pay for the first time.
@@ -69,12 +71,13 @@ class Step:
 @dataclass(frozen=True)
 class Profile:
     """What was measured in an interval: by pipeline the rows and the look-ups in their order,
-    and by candidate the part of the keys that recur not."""
+    by candidate the part of the keys that do not recur, and by members what it takes to keep a
+    cache of them up to date."""
 
     rows: Mapping[int, int]
-    orders: Mapping[int, Sequence[int]]
     steps: Mapping[int, Sequence[Step]]
     fresh: Mapping[Candidate, float]
+    updating: Callable[[frozenset[int]], float]
 
     def estimate(self, candidate: Candidate) -> Estimate:
         steps = self.steps[candidate.pipeline][candidate.first : candidate.last + 1]
@@ -82,33 +85,10 @@ class Profile:
         looked_up = sum(step.nanos for step in steps)
         asking = entering * ASKING + leaving * TAKING
         missed = self.fresh[candidate] * (looked_up + leaving * ADDING)
-        rows = self.rows[candidate.pipeline]
-        return Estimate(
-            rows * (looked_up - asking - missed),
-            sum(self._updating(member, candidate.members) for member in candidate.members),
-        )
-
-    def _updating(self, member: int, members: frozenset[int]) -> float:
-        """The time to join what comes to a member with the others of a cache, and to add it."""
-        nanos, left = 0.0, 1.0
-        for other in members - {member}:
-            step = self._looking_up(other, member)
-            nanos += left * step.nanos
-            left *= step.leaving
-        return self.rows.get(member, 0) * (nanos + left * ADDING)
-
-    def _looking_up(self, member: int, by: int) -> Step:
-        """One look-up of a member: in the pipeline of another if it is there, else in any."""
-        found = []
-        for pipeline in sorted(self.steps, key=lambda p: p != by):
-            order = self.orders[pipeline]
-            if member in order:
-                step = self.steps[pipeline][list(order).index(member)]
-                if step.entering > 0:
-                    found.append(
-                        Step(1.0, step.leaving / step.entering, step.nanos / step.entering)
-                    )
-        return found[0] if found else Step(1.0, 0.0, 0.0)
+        benefit = self.rows[candidate.pipeline] * (looked_up - asking - missed)
+        # What does not pay even so need not be measured.
+        cost = self.updating(candidate.members) if benefit > 0 else 0.0
+        return Estimate(benefit, cost)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +127,8 @@ class CacheLoop:
         if chosen == self.used or net(chosen, open_) <= 1.1 * max(0.0, net(staying, open_)):
             return None
         expected = total / max(total - net(chosen, open_), 0.01 * total)
+        if expected < WORTH_TRYING:
+            return None
         choice = Choice(self.used, chosen, expected)
         self.used = chosen
         return choice

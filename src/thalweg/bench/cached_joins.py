@@ -95,7 +95,7 @@ def three_way(
     return Case(name, script, second)
 
 
-def same_key(members: int, rows: int = 2000) -> Case:
+def same_key(members: int, rows: int = 4000) -> Case:
     """An n-way join on A: a value comes once in half of the streams, five times in the others.
     Every tenth value is in all of them."""
     streams = {f"R{i}": "a BIGINT" for i in range(members)}
@@ -142,7 +142,7 @@ def dear_condition(rows: int = 1000) -> Case:
     return Case("a dear condition", script, second, seconds=40)
 
 
-def many_without_end(rows: int = 1000) -> Case:
+def few_of_many(rows: int = 1000) -> Case:
     """Each value of B has twenty rows of S in the window, few of which have a partner in R."""
     return three_way("few of many", 20, 20.0, 0.02, 1.0, rows)
 
@@ -160,10 +160,11 @@ POINTS: dict[str, tuple[tuple[int, ...], tuple[float, ...]]] = {
 }
 
 
-def point(name: str, rows: int = 200) -> Case:
+def point(name: str) -> Case:
     """Every pair of four streams has a key of its own, whose values are as many as its
     selectivity says."""
     rates, selectivities = POINTS[name]
+    rows = 600 if max(selectivities) > 0.001 else 4000
     streams = {
         f"R{i}": ", ".join(f"p{n} BIGINT" for n, pair in enumerate(PAIRS) if i in pair)
         for i in range(4)

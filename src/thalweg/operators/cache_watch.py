@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
-from thalweg.adapt.cache_loop import CacheLoop, Profile, Recurrence, Step
+from thalweg.adapt.cache_loop import ADDING, CacheLoop, Profile, Recurrence, Step
 from thalweg.adapt.caching import Candidate, candidates
 from thalweg.adapt.measured import Tally
+from thalweg.operators.delta import Delta
 from thalweg.operators.join_caches import JoinCaches
 from thalweg.operators.join_pipeline import Pipeline
 from thalweg.operators.join_walk import Partial, Walk
@@ -23,6 +25,10 @@ MOST_CANDIDATES = 6
 ENOUGH_ROWS = 2048
 # Rows with caches after which they are judged; as many before are there to fill them.
 JUDGED_ROWS = 20_000
+# Intervals for which it is remembered what it takes to keep a cache up to date.
+REMEMBERED = 8
+# What is so many times as fast as without caches is not tried any longer.
+DISASTER = 0.4
 # Keys of one batch that are looked at.
 _SOME_KEYS = 4096
 
@@ -50,7 +56,10 @@ class _Mark:
 
 @dataclass
 class CacheWatch:
+    """`rows` are the last ones of each input."""
+
     caches: JoinCaches
+    rows: dict[int, Delta] = field(default_factory=dict)
     changes: list[CacheChange] = field(default_factory=list)
     _loop: CacheLoop = field(default_factory=CacheLoop)
     _orders: dict[int, tuple[int, ...]] = field(default_factory=dict)
@@ -65,6 +74,9 @@ class CacheWatch:
     _rows: dict[int, int] = field(default_factory=dict)
     _marks: dict[int, _Mark] = field(default_factory=dict)
     _expected: tuple[frozenset[Candidate], float] | None = None
+    # By members of a cache and one of them: when it was measured, and what a row of it takes.
+    _updates: dict[tuple[frozenset[int], int], tuple[int, float]] = field(default_factory=dict)
+    _intervals: int = 0
     _looked: int = 0
     _last: int = 0
 
@@ -112,13 +124,13 @@ class CacheWatch:
     def _watcher(self, own: Sequence[Candidate]) -> Callable[[int, Walk, Partial], None]:
         places = {candidate: self.caches.key_places(candidate) for candidate in own}
 
-        def watch(at: int, walk: Walk, partial: Partial) -> None:
+        def watch(at: int, walk: Walk, came: Partial) -> None:
             for candidate in own:
                 recurrence = self._recurrences[candidate]
                 if candidate.first == at and recurrence.fresh is None:
-                    some = partial
-                    if len(partial) > _SOME_KEYS:
-                        some = partial.take(np.arange(_SOME_KEYS))
+                    some = came
+                    if len(came) > _SOME_KEYS:
+                        some = came.take(np.arange(_SOME_KEYS))
                     some, keys = walk.keys(places[candidate], some)
                     if keys:
                         recurrence.add(hash_columns(keys, len(some)))
@@ -157,6 +169,7 @@ class CacheWatch:
     # Choosing, and judging
 
     def _reconsider(self) -> None:
+        self._intervals += 1
         rows = {}
         for pipeline in self.caches.pipelines:
             total = pipeline.plain.rows + pipeline.cached.rows
@@ -167,7 +180,9 @@ class CacheWatch:
         known = {candidate: part for candidate, part in fresh.items() if part is not None}
         for candidate in self._recurrences:
             self._recurrences[candidate] = Recurrence()
-        profile = Profile(rows, self._orders, self._steps, known)
+        profile = Profile(
+            rows, self._steps, known, lambda members: self._updating_all(members, rows)
+        )
         nanos = sum(rows[root] * sum(s.nanos for s in steps) for root, steps in self._steps.items())
         choice = self._loop.choose(self._candidates, profile, nanos)
         if choice is not None:
@@ -175,6 +190,19 @@ class CacheWatch:
             self._use()
         for candidate in self._loop.used & known.keys():
             self.caches.claim(candidate, profile.estimate(candidate).net)
+
+    def _updating_all(self, rows: Mapping[int, int], members: frozenset[int]) -> float:
+        """The nanoseconds to keep a cache up to date with all rows of an interval."""
+        return sum(rows[m] * self._updating_one(members, m) for m in members & self.rows.keys())
+
+    def _updating_one(self, members: frozenset[int], member: int) -> float:
+        """The same for a row of a member; asked now and then, as it is not for nothing."""
+        known = self._updates.get((members, member))
+        if known is None or self._intervals - known[0] >= REMEMBERED:
+            nanos, added = self.caches.updating(members, member, self.rows[member])
+            known = self._intervals, nanos + added * ADDING
+            self._updates[members, member] = known
+        return known[1]
 
     def _judge(self, pipeline: Pipeline) -> None:
         """Drop the caches of a pipeline that is slower with them."""
@@ -186,23 +214,30 @@ class CacheWatch:
             self._marks[root] = _Mark(cached.rows, cached.nanos, updating, is_filled=False)
             return
         rows = cached.rows - mark.rows
-        if rows < JUDGED_ROWS or root not in self._plain:
-            return
-        self._marks[root] = _Mark(cached.rows, cached.nanos, updating, is_filled=True)
-        if not mark.is_filled:
+        if not rows or root not in self._plain:
             return
         with_caches = cached.nanos - mark.nanos + updating - mark.updating
         gain = rows * self._plain[root] / max(1.0, with_caches)
+        is_a_disaster = gain < DISASTER and with_caches > LOOK
+        if rows < JUDGED_ROWS and not is_a_disaster:
+            return
+        self._marks[root] = _Mark(cached.rows, cached.nanos, updating, is_filled=True)
+        if not mark.is_filled and not is_a_disaster:
+            return
+        pipeline.has_proved = gain >= 1
+        self._tell(gain)
+        if gain < 1:
+            for candidate in own:
+                self._loop.drop(candidate)
+            self._use()
+
+    def _tell(self, gain: float) -> None:
         if self._expected is not None:
             before, expected = self._expected
             self._expected = None
             self.changes.append(
                 CacheChange(before, self._loop.used, expected, gain, is_kept=gain >= 1)
             )
-        if gain < 1:
-            for candidate in own:
-                self._loop.drop(candidate)
-            self._use()
 
     def _updating(self, candidate: Candidate) -> float:
         """A pipeline's share in what keeps a cache up to date."""

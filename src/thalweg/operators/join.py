@@ -56,7 +56,7 @@ class JoinRun:
     ) -> None:
         self._graph = graph
         self._needed = needed
-        self._topology = topology = Topology(graph, any_order=make is not None or pool is not None)
+        self._topology = topology = Topology(graph, any_order=make is not None)
         self._predicates = [
             Predicate(
                 frozenset(topology.place(c)[0] for c in columns_used(predicate)),
@@ -115,8 +115,14 @@ class JoinRun:
                 results.append(walk.result(partial, self._needed))
             if self.caches is not None:
                 self.caches.update(member, rows)
+            if self.cache_watch is not None:
+                self.cache_watch.rows[member] = rows
+        bounds = [
+            min(f for m, f in enumerate(moment.frontiers) if m != member)
+            for member in self._topology.members
+        ]
         for (member, _), view in self._views.items():
-            view.release(min(f for m, f in enumerate(moment.frontiers) if m != member))
+            view.release(bounds[member])
         if self.caches is not None:
             self.caches.release(moment.frontiers)
         if self.cache_watch is not None:

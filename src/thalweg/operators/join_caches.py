@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from time import thread_time_ns
+from time import perf_counter_ns
+
+import numpy as np
 
 from thalweg.adapt.cache_memory import Claim, shared_out
 from thalweg.adapt.caching import Candidate, Shared
@@ -20,7 +22,12 @@ from thalweg.operators.delta import Delta
 from thalweg.operators.join_cache import Segment, SegmentCache
 from thalweg.operators.join_graph import Place, Topology
 from thalweg.operators.join_pipeline import Cached, NewWalk, Pipeline, keep
+from thalweg.operators.join_walk import Partial, Walk
 from thalweg.types import Schema
+
+
+# Rows by which it is found out what it takes to keep a cache up to date.
+UPDATED_ROWS = 32
 
 
 class CachePool:
@@ -73,24 +80,19 @@ class JoinCaches:
         """Rows of an input come, whose keys are not NULL."""
         for (members, _), cache in self._caches.items():
             if turn in members and cache.entries:
-                began = thread_time_ns()
+                began = perf_counter_ns()
                 self._update(cache, turn, delta)
-                cache.counts.updating += thread_time_ns() - began
+                cache.counts.updating += perf_counter_ns() - began
 
     def _update(self, cache: SegmentCache, turn: int, delta: Delta) -> None:
-        walk = self._new_walk(frozenset((turn,)), lambda p: delta.columns[p[1]], turn)
-        partial = walk.begin(delta.start, delta.end, delta.weight)
         members = cache.segment.members
         places = [self._key_place(number, members, turn) for number in cache.segment.classes]
+        walk = self._new_walk(frozenset((turn,)), lambda p: delta.columns[p[1]], turn)
+        partial = walk.begin(delta.start, delta.end, delta.weight)
         if all(place[0] == turn for place in places):
             _, keys = walk.keys(places, partial)
             partial = partial.where(cache.find(keys, len(partial)) >= 0)
-        bound = [turn]
-        for member in self.topology.from_within(turn, members):
-            if not len(partial):
-                return
-            partial = walk.expand(self.topology.lookup(member, bound), partial)
-            bound.append(member)
+        partial = self._combinations(walk, partial, turn, members)
         partial, keys = walk.keys(places, partial)
         entries = cache.find(keys, len(partial))
         there = entries >= 0
@@ -98,6 +100,27 @@ class JoinCaches:
         cache.counts.updates += len(partial)
         if len(partial):
             keep(cache, walk, partial, entries)
+
+    def _combinations(
+        self, walk: Walk, partial: Partial, turn: int, members: frozenset[int]
+    ) -> Partial:
+        """Rows of a member with all that they have to do with in the others."""
+        bound = [turn]
+        for member in self.topology.from_within(turn, members):
+            partial = walk.expand(self.topology.lookup(member, bound), partial)
+            bound.append(member)
+        return partial
+
+    def updating(self, members: frozenset[int], turn: int, delta: Delta) -> tuple[float, float]:
+        """The nanoseconds that it takes for a row of a member to find what would have to be
+        added to a cache, and how many combinations that is; by a few rows."""
+        some = delta.take(np.arange(min(len(delta), UPDATED_ROWS)))
+        began = perf_counter_ns()
+        walk = self._new_walk(frozenset((turn,)), lambda p: some.columns[p[1]], turn)
+        partial = walk.begin(some.start, some.end, some.weight)
+        found = self._combinations(walk, partial, turn, members)
+        nanos = perf_counter_ns() - began
+        return nanos / max(1, len(some)), len(found) / max(1, len(some))
 
     def _key_place(self, number: int, members: frozenset[int], first: int) -> Place:
         """A column of a class in a member of a cache: the given one, if it has one."""

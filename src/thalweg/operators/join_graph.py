@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
@@ -48,7 +48,7 @@ class Topology:
         self.indexes: list[set[tuple[int, ...]]] = [set() for _ in self.members]
         self.first_orders = [self._first_order(member) for member in self.members]
         self.neighbours = {m: self._neighbours(m) for m in self.members}
-        self.is_connected = self.are_joined(frozenset(self.members))
+        self.is_connected = self._is_connected()
         ends = sum(len({place[0] for place in places}) for places in self.classes)
         # Whether there may be several ways from a member to another.
         self.has_cycles = ends > len(self.members) + len(self.classes) - 1
@@ -79,15 +79,30 @@ class Topology:
         return tuple(m for m in self.members if m != member and self._shared(m, (member,)))
 
     def from_within(self, first: int, members: frozenset[int]) -> tuple[int, ...]:
-        """The members that are reached from one of them by way of others of them, in order."""
+        """The members that can be looked up from one of them by way of others of them."""
         reached = [first]
-        for near in reached:
-            reached += [m for m in self.neighbours[near] if m in members and m not in reached]
+        for _ in range(len(members)):
+            reached += [
+                m
+                for m in sorted(members)
+                if m not in reached and any(self._usable(m, tuple(reached)))
+            ][:1]
         return tuple(reached[1:])
 
     def are_joined(self, members: frozenset[int]) -> bool:
-        """Whether members are joined among themselves, without any others."""
-        return len(self.from_within(min(members), members)) == len(members) - 1
+        """Whether each of the members finds all the others without any further ones."""
+        return all(len(self.from_within(m, members)) == len(members) - 1 for m in members)
+
+    def _usable(self, member: int, bound: Sequence[int]) -> Iterator[tuple[int, ...]]:
+        """The indexes of a member for columns that are there."""
+        shared = {own[1] for _, own in self._shared(member, bound)}
+        return (index for index in self.indexes[member] if shared >= set(index))
+
+    def _is_connected(self) -> bool:
+        reached = [0]
+        for near in reached:
+            reached += [m for m in self.neighbours[near] if m not in reached]
+        return len(reached) == len(self.members)
 
     def _first_order(self, first: int) -> tuple[int, ...]:
         """The order to begin with: always the member with the most columns to look it up by."""
@@ -119,8 +134,7 @@ class Topology:
 
     def _new_lookup(self, member: int, bound: tuple[int, ...]) -> Lookup:
         shared = {own[1]: (there, own) for there, own in self._shared(member, bound)}
-        usable = (index for index in self.indexes[member] if shared.keys() >= set(index))
-        index = max(usable, key=lambda index: (len(index), index))
+        index = max(self._usable(member, bound), key=lambda index: (len(index), index))
         keys = tuple(shared[column] for column in index)
         exact = len(keys) == 1 and self._is_fixed(keys[0][1])
         verified = [pair for pair in shared.values() if not exact or pair not in keys]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from time import thread_time_ns
+from time import perf_counter_ns
 
 import numpy as np
 
@@ -29,6 +29,8 @@ from thalweg.vector.column import Columns, Vector
 UNSURE_ROWS = 16_384
 # Rows that pass by the caches now and then, and the part of all rows that they are.
 BYPASS_ROWS, BYPASS_SHARE = 32_768, 0.01
+# Rows of a batch that meet caches as long as it is not known whether these pay.
+TRIED_ROWS = 8192
 # The part of a pipeline's time that may go into watching which keys recur.
 WATCH_SHARE = 0.003
 # Rows that tell how many partners those of a member have, and by how much they have to be
@@ -97,6 +99,10 @@ class Pipeline:
         # Who wants to see the combinations that come to a position, and the time that it took.
         self.watch: Callable[[int, Walk, Partial], None] | None = None
         self._watching = 0
+        # Whether its caches were found to pay; and the rows of a batch that met those of which
+        # that is not known.
+        self.has_proved = False
+        self._tried = 0
 
     @property
     def nanos(self) -> int:
@@ -106,7 +112,7 @@ class Pipeline:
 
     def _new_order(self, members: tuple[int, ...]) -> FilterOrder:
         numbers = tuple(self.others.index(member) for member in members)
-        return FilterOrder(numbers, self._make, thread_time_ns)
+        return FilterOrder(numbers, self._make, perf_counter_ns)
 
     def members(self, order: Order) -> tuple[int, ...]:
         """Members as they are looked up, in an order of filters."""
@@ -125,6 +131,7 @@ class Pipeline:
         """Caches for the order of now, by the position of the first look-up they replace."""
         self.caches, self._cached_order = caches, self.order.order
         self._bypassed, self._cached_before = 0, self.cached.rows
+        self.has_proved = False
 
     def _next(self, left: int) -> tuple[Path, Order, bool, int]:
         """How the next rows go, and how many of those that are left."""
@@ -136,13 +143,18 @@ class Pipeline:
             return path, order, True, left
         if self._bypassed <= BYPASS_SHARE * (self.cached.rows - self._cached_before):
             return path, order, True, min(left, BYPASS_ROWS)
-        return replace(path, cached=self.caches), order, False, left
+        if self.has_proved:
+            return replace(path, cached=self.caches), order, False, left
+        if self._tried >= TRIED_ROWS:
+            return path, order, True, left
+        self._tried += min(left, TRIED_ROWS)
+        return replace(path, cached=self.caches), order, False, min(left, TRIED_ROWS)
 
     # Going it
 
     def run(self, delta: Delta) -> Iterator[Found]:
         """The combinations of all rows, stretch by stretch."""
-        first = 0
+        first = self._tried = 0
         while first < len(delta):
             path, order, is_plain, rows = self._next(len(delta) - first)
             whole = rows == len(delta)
@@ -152,11 +164,11 @@ class Pipeline:
 
     def _stretch(self, delta: Delta, path: Path, order: Order, is_plain: bool) -> list[Found]:
         walk = self._new_walk(frozenset((self.root,)), lambda p: delta.columns[p[1]], self.root)
-        began = thread_time_ns()
+        began = perf_counter_ns()
         partial = walk.begin(delta.start, delta.end, delta.weight)
         counts = [len(delta)]
         found = self._course(path, 0, walk, partial, [], counts)
-        nanos = thread_time_ns() - began
+        nanos = perf_counter_ns() - began
         (self.plain if is_plain else self.cached).add(len(delta), nanos)
         if is_plain and self.caches:
             self._bypassed += len(delta)
@@ -182,9 +194,9 @@ class Pipeline:
         found: list[Found] = []
         while at < len(path.lookups) and len(partial):
             if self.watch is not None and self._watching <= WATCH_SHARE * self.nanos:
-                began = thread_time_ns()
+                began = perf_counter_ns()
                 self.watch(at, walk, partial)
-                self._watching += thread_time_ns() - began
+                self._watching += perf_counter_ns() - began
             cached = path.cached.get(at)
             if cached is not None:
                 at += len(cached.lookups)
@@ -207,7 +219,7 @@ class Pipeline:
     ) -> Partial:
         lookup, can_wait = path.lookups[at], path.can_wait[at]
         is_last = at == len(path.lookups) - 1
-        came, began = len(partial), thread_time_ns()
+        came, began = len(partial), perf_counter_ns()
         if can_wait and not is_last and self._partners[lookup.member] > MANY_PARTNERS:
             waiting.append(lookup)
             partial = walk.drop(lookup, partial)
@@ -216,14 +228,14 @@ class Pipeline:
             waiting.clear()
         else:
             partial = walk.expand(lookup, partial)
-        self.passed[lookup.member].add(came, len(partial), thread_time_ns() - began)
+        self.passed[lookup.member].add(came, len(partial), perf_counter_ns() - began)
         return partial
 
     # Caches
 
     def _ask(self, cached: Cached, walk: Walk, partial: Partial) -> tuple[Partial, Partial]:
         """Combinations with what a cache has for them, and those that it has nothing about."""
-        cache, began = cached.cache, thread_time_ns()
+        cache, began = cached.cache, perf_counter_ns()
         partial, keys = walk.keys(cached.there, partial)
         entries = cache.find(keys, len(partial))
         missing = np.flatnonzero(entries < 0)
@@ -232,11 +244,11 @@ class Pipeline:
         counts.hits += len(entries) - len(missing)
         filling = 0
         if len(missing):
-            since = thread_time_ns()
+            since = perf_counter_ns()
             entries[missing] = self._fill(
                 cached, tuple(key.take(missing) for key in keys), len(missing)
             )
-            filling = thread_time_ns() - since
+            filling = perf_counter_ns() - since
         there = entries >= 0
         missed = partial.where(~there)
         if len(missed):
@@ -246,7 +258,7 @@ class Pipeline:
         partial = walk.joined(partial, found, cache.segment.members)
         counts.found += len(found.owners)
         counts.filling += filling
-        counts.probing += thread_time_ns() - began - filling
+        counts.probing += perf_counter_ns() - began - filling
         return partial, missed
 
     def _fill(self, cached: Cached, keys: Columns, length: int) -> Index:
