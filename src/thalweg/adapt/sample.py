@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 
 import numpy as np
 
@@ -18,14 +19,14 @@ from thalweg.adapt.drops import Index, Mask, Order
 _LONG, _DEAR = 300_000, 100.0
 # How often what is short is timed, and at which profiles again: at the first of each power of two,
 # and every so often.
-_TIMINGS, _TIMED_AGAIN = 4, 16
+_TIMINGS, _TIMED_AGAIN = 5, 16
 # A single time that is so many times the one that is known says that it has changed; by so
 # many nanoseconds more it may be because the rows had to be fetched.
 _OTHER_TIME, _FETCHED = 2.0, 20.0
 # Nanoseconds that any row takes.
 _LEAST = 0.1
 # Times that are at most so many times each other cannot be told apart.
-_ALIKE = 1.1
+_ALIKE = 1.15
 
 # The rows that pass a filter, of those given; both in order. The latter are written over.
 Passing = Callable[[int, Index], Index]
@@ -34,8 +35,9 @@ Clock = Callable[[], int]
 
 @dataclass
 class Timed:
-    """How long a filter takes for a call, and for a row: the least of the last few times, for
-    whatever disturbs it makes it longer."""
+    """How long a filter takes for a call, and for a row: the middle one of the last few times,
+    each the least of some. What disturbs it makes it longer, but a processor that has learnt
+    the rows by heart makes it shorter."""
 
     call: float = 0.0
     profiles: int = 0
@@ -43,7 +45,7 @@ class Timed:
 
     @property
     def row(self) -> float:
-        return min(self._rows, default=1.0)
+        return median(self._rows) if self._rows else 1.0
 
     @property
     def is_known(self) -> bool:
