@@ -8,6 +8,7 @@ better one stays: a decision that does not pay is taken back.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -79,7 +80,8 @@ class FilterOrder:
         self.total = Spent()
         self.profiled = Spent()
         self.profiles = 0
-        self._last_profile = 0
+        self._last_profiles: deque[int] = deque(maxlen=3)
+        self._profiled_at = 0
         self._policy = None if make is None or len(order) < 2 else make(order)
         self._clock = clock
         self._trial: OrderTrial | None = None
@@ -159,11 +161,17 @@ class FilterOrder:
             return False
         if self.total.rows < LEAST_ROWS and self.total.nanos < LEAST_NANOS:
             return False
-        # Another one like the last must still be within its share.
-        needed = self.profiled.nanos + self._last_profile
+        # Another one must still be within its share: of all time, or if something has changed,
+        # of the time since the last one. One that was disturbed is not to be the last for long.
+        another = min(self._last_profiles, default=0)
+        needed = self.profiled.nanos + another
         if needed * self._patience <= PROFILE_SHARE * self.total.nanos:
             return True
-        return self._has_changed and needed * self._calm <= EVENT_SHARE * self.total.nanos
+        if not self._has_changed:
+            return False
+        since = self.total.nanos - self._profiled_at
+        is_affordable = needed * self._calm <= EVENT_SHARE * self.total.nanos
+        return is_affordable or another * self._calm <= EVENT_SHARE * since
 
     def profile(self, rows: Index, passing: Passing) -> None:
         """Learn from some of the rows of a stretch; nothing comes of it but knowledge."""
@@ -178,8 +186,10 @@ class FilterOrder:
             is_new = self._trial is not None
             self._calm = 1.0 if is_new else min(2 * self._calm, EVENT_SHARE / PROFILE_SHARE)
         self._begin_look()
-        self._last_profile = self._clock() - began
-        self.profiled.add(len(rows), self._last_profile)
+        took = self._clock() - began
+        self._last_profiles.append(took)
+        self._profiled_at = self.total.nanos
+        self.profiled.add(len(rows), took)
         self.profiles += 1
 
     def _observe(self, rows: Index, passing: Passing) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from statistics import median
 
 import numpy as np
 
@@ -20,13 +19,13 @@ _LONG, _DEAR = 300_000, 100.0
 # How often what is short is timed, and at which profiles again: at the first of each power of two,
 # and every so often.
 _TIMINGS, _TIMED_AGAIN = 5, 16
-# A single time that is so many times the one that is known says that it has changed; by so
-# many nanoseconds more it may be because the rows had to be fetched.
-_OTHER_TIME, _FETCHED = 2.0, 20.0
+# A single time that is so many times the one that is known says that it has changed.
+_OTHER_TIME = 2.0
 # Nanoseconds that any row takes.
 _LEAST = 0.1
-# Times that are at most so many times each other cannot be told apart.
-_ALIKE = 1.15
+# Times that are at most so many times each other cannot be told apart; nor can short ones, in
+# nanoseconds for a row, which are for fetching rows and indexes more than for the filter.
+_ALIKE, _SHORT, _SHORT_ALIKE = 1.15, 10.0, 1.5
 
 # The rows that pass a filter, of those given; both in order. The latter are written over.
 Passing = Callable[[int, Index], Index]
@@ -35,9 +34,8 @@ Clock = Callable[[], int]
 
 @dataclass
 class Timed:
-    """How long a filter takes for a call, and for a row: the middle one of the last few times,
-    each the least of some. What disturbs it makes it longer, but a processor that has learnt
-    the rows by heart makes it shorter."""
+    """How long a filter takes for a call, and for a row: the least of the last few times, for
+    whatever disturbs it makes it longer."""
 
     call: float = 0.0
     profiles: int = 0
@@ -45,17 +43,17 @@ class Timed:
 
     @property
     def row(self) -> float:
-        return median(self._rows) if self._rows else 1.0
+        return min(self._rows, default=1.0)
 
     @property
     def is_known(self) -> bool:
         return bool(self._rows)
 
     def is_due(self, once: float) -> bool:
-        """Whether it must be timed again, as it has taken so long this time."""
-        is_near = self.row / _OTHER_TIME <= once <= self.row * _OTHER_TIME + _FETCHED
+        """Whether it must be timed again, as it has taken so long this time. The short ones
+        are due together: one that runs alone finds all it needs in the processor's cache."""
         is_time = self.profiles & (self.profiles - 1) == 0 or self.profiles % _TIMED_AGAIN == 0
-        return is_time or not is_near
+        return is_time or once > max(_DEAR, _OTHER_TIME * self.row)
 
     def forget(self) -> None:
         """The rows are others now. What is dear may be so for the sake of their values."""
@@ -74,7 +72,8 @@ def told_apart(timed: Sequence[Timed]) -> list[float]:
     else it would decide on the order."""
     alike: list[list[int]] = []
     for number in sorted(range(len(timed)), key=lambda number: timed[number].row):
-        if alike and timed[number].row <= _ALIKE * timed[alike[-1][0]].row:
+        row = timed[number].row
+        if alike and row <= (_ALIKE if row > _SHORT else _SHORT_ALIKE) * timed[alike[-1][0]].row:
             alike[-1].append(number)
         else:
             alike.append([number])
