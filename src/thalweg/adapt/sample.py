@@ -18,7 +18,7 @@ from thalweg.adapt.drops import Index, Mask, Order
 _LONG, _DEAR = 300_000, 100.0
 # How often what is short is timed, and at which profiles again: at the first of each power of two,
 # and every so often.
-_TIMINGS, _TIMED_AGAIN = 5, 16
+_TIMINGS, _TIMED_AGAIN = 4, 16
 # A single time that is so many times the one that is known says that it has changed.
 _OTHER_TIME = 2.0
 # Nanoseconds that any row takes.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -77,6 +78,9 @@ class Filters:
         self._chain = compiler.chain(predicates)
         self._first = self._chain.order.order
         compiler.warm()
+        # An index of 10,000 numbers is as many objects: to look for garbage among those of all
+        # filters takes longer than a phase's profiles, whichever chain it befalls.
+        gc.freeze()
 
     def __len__(self) -> int:
         return len(self._first)
