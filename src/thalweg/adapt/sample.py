@@ -16,9 +16,9 @@ from thalweg.adapt.drops import Index, Mask, Order
 
 # What takes longer, in nanoseconds, is timed well enough at once: for all rows, or for one.
 _LONG, _DEAR = 300_000, 100.0
-# How often what is short is timed, and at which profiles again: at the first of each power of two,
-# and every so often.
-_TIMINGS, _TIMED_AGAIN = 4, 16
+# In how many turns what is short is timed, and how often in each; and at which profiles again:
+# at the first of each power of two, and every so often.
+_TURNS, _RUNS, _TIMED_AGAIN = 2, 2, 16
 # A single time that is so many times the one that is known says that it has changed.
 _OTHER_TIME = 2.0
 # Nanoseconds that any row takes.
@@ -132,13 +132,15 @@ class Sample:
                 times.add(times.per_row(len(self._rows), spent))
             elif times.is_due(times.per_row(len(self._rows), spent)):
                 due.append(number)
-        # In turn: what disturbs one of them for a while disturbs all, and not all the time.
-        times_of = dict.fromkeys(due, (_LONG, _LONG))
-        for _ in range(_TIMINGS):
-            for number, (of_all, of_one) in times_of.items():
-                took = run(number, side_by_side)[1], run(number, side_by_side[:1])[1]
-                times_of[number] = min(of_all, took[0]), min(of_one, took[1])
-        for number, (of_all, of_one) in times_of.items():
+        # In turn: what disturbs one of them for a while disturbs all, and not all the time. Several
+        # times in a row: the first one fetches what the filter needs.
+        least = dict.fromkeys(due, (_LONG, _LONG))
+        for _ in range(_TURNS):
+            for number, (of_all, of_one) in least.items():
+                took = min(run(number, side_by_side)[1] for _ in range(_RUNS))
+                one = run(number, side_by_side[:1])[1]
+                least[number] = min(of_all, took), min(of_one, one)
+        for number, (of_all, of_one) in least.items():
             timed[number].call = of_one
             timed[number].add(timed[number].per_row(len(side_by_side), of_all))
         return by_filter.T
