@@ -16,9 +16,9 @@ from thalweg.adapt.drops import Index, Mask, Order
 
 # What takes longer, in nanoseconds, is timed well enough at once: for all rows, or for one.
 _LONG, _DEAR = 300_000, 100.0
-# In how many turns what is short is timed, and how often in each; and at which profiles again:
-# at the first of each power of two, and every so often.
-_TURNS, _RUNS, _TIMED_AGAIN = 2, 2, 16
+# In how many turns what is short is timed, and how often in each; and at which profiles, beside
+# all that are a multiple of the last one.
+_TURNS, _RUNS, _TIMED_AT = 2, 2, (1, 4, 16)
 # A single time that is so many times the one that is known says that it has changed.
 _OTHER_TIME = 2.0
 # Nanoseconds that any row takes.
@@ -52,7 +52,7 @@ class Timed:
     def is_due(self, once: float) -> bool:
         """Whether it must be timed again, as it has taken so long this time. The short ones
         are due together: one that runs alone finds all it needs in the processor's cache."""
-        is_time = self.profiles & (self.profiles - 1) == 0 or self.profiles % _TIMED_AGAIN == 0
+        is_time = self.profiles in _TIMED_AT or self.profiles % _TIMED_AT[-1] == 0
         return is_time or once > max(_DEAR, _OTHER_TIME * self.row)
 
     def forget(self) -> None:
