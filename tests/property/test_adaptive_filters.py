@@ -83,6 +83,19 @@ def test_a_change_is_seen_at_once() -> None:
     assert orders.index((2, 1, 0)) < 10
 
 
+def test_a_change_during_a_trial_is_seen() -> None:
+    before, after = 4 * STRETCH, 1_000_000
+    passes = np.concatenate([drawn(before, 0.55, 0.45, 0.9), drawn(after, 0.9, 0.9, 0.1)])
+    machine = Machine(passes, [50.0] * 3)
+    order = FilterOrder((0, 1, 2), clock=machine.clock)
+    assert (1, 0, 2) in machine.run(order, 0, before)
+    assert not order.changes
+    orders = machine.run(order, before, before + after)
+    assert order.order[0] == 2
+    # A profile of so short a chain is not paid for at once.
+    assert sum(one[0] != 2 for one in orders) < 30
+
+
 def test_what_is_stable_is_left_alone() -> None:
     machine = Machine(drawn(3_000_000, 0.5, 0.5, 0.5), [10.0] * 3)
     order = FilterOrder((0, 1, 2), clock=machine.clock)

@@ -8,9 +8,9 @@ better one stays: a decision that does not pay is taken back.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from math import sqrt
 from time import thread_time_ns
 
@@ -61,6 +61,19 @@ class Spent:
         return self.nanos / max(1, self.rows)
 
 
+def _differ(then: Sequence[int], now: Sequence[int]) -> bool:
+    """Whether some filter lets another part of the rows pass that reach it, by the rows that
+    reach each position and leave the last one."""
+    for position in range(len(now) - 1):
+        reached, before = now[position], then[position]
+        if reached < _FEWEST_TO_LOOK_AT or not before:
+            return False
+        change = abs(now[position + 1] / reached - then[position + 1] / before)
+        if change > _CHANGE and change > _CHANGE + _CHANCE * sqrt(1 / reached + 1 / before):
+            return True
+    return False
+
+
 class FilterOrder:
     """`order` is the one of now, `changes` are those so far, and `total` what the filters had
     and took. `log` has what was seen, and the orders for it. Without a policy the order is fixed.
@@ -79,12 +92,15 @@ class FilterOrder:
         self.total = Spent()
         self.profiled = Spent()
         self.profiles = 0
-        self._last_profile = self._total_then = 0
+        self._last_profiles: deque[int] = deque(maxlen=3)
+        self._profiled_at = 0
         self._policy = None if make is None or len(order) < 2 else make(order)
         self._clock = clock
         self._trial: OrderTrial | None = None
         self._timed = [Timed() for _ in order]
         self.log = PlanLog()
+        # The same of the last profile's rows, by order.
+        self._sampled: dict[Order, list[int]] = {}
         # After a decision that did not pay, the next one waits longer; and so does the next
         # profile because of a change, after one that led to nothing.
         self._patience = self._calm = 1.0
@@ -94,9 +110,9 @@ class FilterOrder:
 
     def _begin_look(self) -> None:
         # Rows that reach each position and that leave the last one, as long as they are few; and
-        # the part that passed each of them when all filters were last asked.
+        # those of when all filters were last asked.
         self._seen: Sequence[int] | None = None
-        self._known: list[float] | None = None
+        self._known: Sequence[int] | None = None
         self._has_changed = False
 
     def next(self) -> Order:
@@ -132,18 +148,11 @@ class FilterOrder:
             self._look(counts)
 
     def _look(self, seen: Sequence[int]) -> None:
-        if self._known is None:
-            self._known = [after / max(1, before) for before, after in pairwise(seen)]
-            return
-        self._has_changed = False
-        for position, then in enumerate(self._known):
-            reached = seen[position]
-            if reached < _FEWEST_TO_LOOK_AT:
-                return
-            change = abs(seen[position + 1] / reached - then)
-            if change > _CHANGE and change > _CHANGE + _CHANCE / sqrt(reached):
-                self._has_changed = True
-                return
+        # At first by what the last profile has shown: a change may have come with a trial.
+        known = self._known or self._sampled.get(self.order)
+        self._has_changed = known is not None and _differ(known, seen)
+        if self._known is None and not self._has_changed:
+            self._known = seen
 
     def _decide(self, change: Change) -> None:
         self.changes.append(change)
@@ -164,13 +173,17 @@ class FilterOrder:
             return False
         if self.total.rows < LEAST_ROWS and self.total.nanos < LEAST_NANOS:
             return False
-        # Another one like the last must still be within its share.
-        needed = self.profiled.nanos + self._last_profile
+        # Another one must still be within its share: of all time, or if something has changed,
+        # of the time since the last one. One that was disturbed is not to be the last for long.
+        another = min(self._last_profiles, default=0)
+        needed = self.profiled.nanos + another
         if needed * self._patience <= PROFILE_SHARE * self.total.nanos:
             return True
-        # What changes step by step may have to be looked at again soon.
-        since = self.total.nanos - self._total_then
-        return self._has_changed and self._last_profile * self._calm <= EVENT_SHARE * since
+        if not self._has_changed:
+            return False
+        since = self.total.nanos - self._profiled_at
+        is_affordable = needed * self._calm <= EVENT_SHARE * self.total.nanos
+        return is_affordable or another * self._calm <= EVENT_SHARE * since
 
     def profile(self, rows: Index, passing: Passing) -> None:
         """Learn from some of the rows of a stretch; nothing comes of it but knowledge."""
@@ -185,9 +198,10 @@ class FilterOrder:
             is_new = self._trial is not None
             self._calm = 1.0 if is_new else min(2 * self._calm, EVENT_SHARE / PROFILE_SHARE)
         self._begin_look()
-        self._last_profile = self._clock() - began
-        self._total_then = self.total.nanos
-        self.profiled.add(len(rows), self._last_profile)
+        took = self._clock() - began
+        self._last_profiles.append(took)
+        self._profiled_at = self.total.nanos
+        self.profiled.add(len(rows), took)
         self.profiles += 1
 
     def _observe(self, rows: Index, passing: Passing) -> None:
@@ -209,6 +223,8 @@ class FilterOrder:
         known = self._recalled(passes, times, better)
         if known is not None:
             better = self._policy.order = known
+        passed = int(np.count_nonzero(at == len(self.order)))
+        self._sampled = {o: [*reaching(passes, o), passed] for o in (self.order, better)}
         if better != self.order:
             expected = cost(passes, self.order, times) / max(cost(passes, better, times), 1e-9)
             self._trial = OrderTrial(self.order, better, expected, known is not None)

@@ -24,7 +24,7 @@ from thalweg.adapt.drops import (
     Times,
     profile_of,
 )
-from thalweg.adapt.outcomes import costs, dropped_at
+from thalweg.adapt.outcomes import costs
 
 View = npt.NDArray[np.int64]
 
@@ -35,12 +35,13 @@ LEAST_GAIN = 0.01
 
 
 def matrix_view(bits: Mask, order: Order) -> View:
-    """V, counted over profiles. Every profile has a filter that drops it."""
-    ordered = bits[:, list(order)].astype(np.float32)
-    # By position of the first filter that drops: as a product of matrices, which is fast.
-    is_first = dropped_at(~bits, order)[:, None] == np.arange(len(order))
-    by_first = is_first.T.astype(np.float32) @ ordered
-    view: View = by_first[::-1].cumsum(axis=0)[::-1].astype(np.int64)
+    """V, counted over profiles."""
+    view, left = np.zeros((len(order), len(order)), np.int64), bits.T
+    for i, number in enumerate(order):
+        # Counted filter by filter: a product of matrices would be shared among threads, which
+        # wait for each other.
+        view[i, i:] = [np.count_nonzero(left[other]) for other in order[i:]]
+        left = left[:, ~left[number]]
     return view
 
 
@@ -59,16 +60,16 @@ def corrected(bits: Mask, order: Order, times: Times, at: int = 0) -> Order:
     """The order with the best filter at a position, and at all behind it. Of equals the one
     that was first remains so."""
     numbers = list(order)
-    left = bits[~bits[:, numbers[:at]].any(axis=1)].astype(np.float32)
+    left = bits.T[:, ~bits[:, numbers[:at]].any(axis=1)]
     for position in range(at, len(numbers) - 1):
-        row = (np.ones(len(left), np.float32) @ left).tolist()
-        best = position
+        best, dropped = position, np.count_nonzero(left[numbers[position]])
         for other in range(position + 1, len(numbers)):
             mine, its = numbers[best], numbers[other]
-            if row[its] * times[mine] > row[mine] * times[its]:
-                best = other
+            others = np.count_nonzero(left[its])
+            if others * times[mine] > dropped * times[its]:
+                best, dropped = other, others
         numbers.insert(position, numbers.pop(best))
-        left = left[left[:, numbers[position]] == 0]
+        left = left[:, ~left[numbers[position]]]
     return tuple(numbers)
 
 

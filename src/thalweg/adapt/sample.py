@@ -16,16 +16,16 @@ from thalweg.adapt.drops import Index, Mask, Order
 
 # What takes longer, in nanoseconds, is timed well enough at once: for all rows, or for one.
 _LONG, _DEAR = 300_000, 100.0
-# How often what is short is timed, and at which profiles again: at the first of each power of two,
-# and every so often.
-_TIMINGS, _TIMED_AGAIN = 4, 16
-# A single time that is so many times the one that is known says that it has changed; by so
-# many nanoseconds more it may be because the rows had to be fetched.
-_OTHER_TIME, _FETCHED = 2.0, 20.0
+# In how many turns what is short is timed, and how often in each; and at which profiles, beside
+# all that are a multiple of the last one.
+_TURNS, _RUNS, _TIMED_AT = 2, 2, (1, 4, 16)
+# A single time that is so many times the one that is known says that it has changed.
+_OTHER_TIME = 2.0
 # Nanoseconds that any row takes.
 _LEAST = 0.1
-# Times that are at most so many times each other cannot be told apart.
-_ALIKE = 1.1
+# Times that are at most so many times each other cannot be told apart; nor can short ones, in
+# nanoseconds for a row, which are for fetching rows and indexes more than for the filter.
+_ALIKE, _SHORT, _SHORT_ALIKE = 1.15, 10.0, 1.5
 
 # The rows that pass a filter, of those given; both in order. The latter are written over.
 Passing = Callable[[int, Index], Index]
@@ -50,10 +50,10 @@ class Timed:
         return bool(self._rows)
 
     def is_due(self, once: float) -> bool:
-        """Whether it must be timed again, as it has taken so long this time."""
-        is_near = self.row / _OTHER_TIME <= once <= self.row * _OTHER_TIME + _FETCHED
-        is_time = self.profiles & (self.profiles - 1) == 0 or self.profiles % _TIMED_AGAIN == 0
-        return is_time or not is_near
+        """Whether it must be timed again, as it has taken so long this time. The short ones
+        are due together: one that runs alone finds all it needs in the processor's cache."""
+        is_time = self.profiles in _TIMED_AT or self.profiles % _TIMED_AT[-1] == 0
+        return is_time or once > max(_DEAR, _OTHER_TIME * self.row)
 
     def forget(self) -> None:
         """The rows are others now. What is dear may be so for the sake of their values."""
@@ -72,7 +72,8 @@ def told_apart(timed: Sequence[Timed]) -> list[float]:
     else it would decide on the order."""
     alike: list[list[int]] = []
     for number in sorted(range(len(timed)), key=lambda number: timed[number].row):
-        if alike and timed[number].row <= _ALIKE * timed[alike[-1][0]].row:
+        row = timed[number].row
+        if alike and row <= (_ALIKE if row > _SHORT else _SHORT_ALIKE) * timed[alike[-1][0]].row:
             alike[-1].append(number)
         else:
             alike.append([number])
@@ -131,13 +132,15 @@ class Sample:
                 times.add(times.per_row(len(self._rows), spent))
             elif times.is_due(times.per_row(len(self._rows), spent)):
                 due.append(number)
-        # In turn: what disturbs one of them for a while disturbs all, and not all the time.
-        times_of = dict.fromkeys(due, (_LONG, _LONG))
-        for _ in range(_TIMINGS):
-            for number, (of_all, of_one) in times_of.items():
-                took = run(number, side_by_side)[1], run(number, side_by_side[:1])[1]
-                times_of[number] = min(of_all, took[0]), min(of_one, took[1])
-        for number, (of_all, of_one) in times_of.items():
+        # In turn: what disturbs one of them for a while disturbs all, and not all the time. Several
+        # times in a row: the first one fetches what the filter needs.
+        least = dict.fromkeys(due, (_LONG, _LONG))
+        for _ in range(_TURNS):
+            for number, (of_all, of_one) in least.items():
+                took = min(run(number, side_by_side)[1] for _ in range(_RUNS))
+                one = run(number, side_by_side[:1])[1]
+                least[number] = min(of_all, took), min(of_one, one)
+        for number, (of_all, of_one) in least.items():
             timed[number].call = of_one
             timed[number].add(timed[number].per_row(len(side_by_side), of_all))
         return by_filter.T

@@ -25,7 +25,6 @@ from thalweg.operators.join_pipeline import Cached, NewWalk, Pipeline, keep
 from thalweg.operators.join_walk import Partial, Walk
 from thalweg.types import Schema
 
-
 # Rows by which it is found out what it takes to keep a cache up to date.
 UPDATED_ROWS = 32
 
