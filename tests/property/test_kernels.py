@@ -8,10 +8,12 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from thalweg.kernels import read_only
 from thalweg.kernels.hashing import hash_bytes
-from thalweg.kernels.probe import probe_records
+from thalweg.kernels.probe import cross, first_matches, probe_records
 from thalweg.kernels.slots import SlotTable, assign_slots, hash_rows
 from thalweg.kernels.texts import Texts
 from thalweg.operators.delta import Delta, nothing
@@ -21,6 +23,7 @@ from thalweg.vector.column import Vector, from_values
 from thalweg.vector.hashing import hash_column
 
 SEEDS = range(20)
+NOWHERE = np.empty(0, np.int64)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -152,10 +155,47 @@ def test_a_probe_compiled_and_interpreted() -> None:
         left, right = np.zeros(8, np.int64), np.zeros(8, np.int64)
         with np.errstate(over="ignore"):
             found, stopped, _ = run(
-                keys, starts, ends, records, heads, shift, 0, 3, 3, -1, 0, left, right
+                keys, starts, ends, records, heads, shift, 0, 3, 3, -1, NOWHERE, 0, left, right
             )
         outcomes.append((found, stopped, left[:found].tolist(), right[:found].tolist()))
     assert outcomes[0] == outcomes[1] == (3, 2, [0, 0, 1], [1, 0, 2])
+
+
+def test_a_first_match_and_all_that_follow_it() -> None:
+    """Compiled and interpreted; what is found from the first match on is all there is."""
+    records = np.array([[5, 0, 9, -1], [5, 3, 4, 0], [6, 0, 9, 1]], np.int64)
+    heads, shift = np.full(64, 2, np.int32), np.uint64(58)
+    keys, starts, ends = (np.array(part, np.int64) for part in ([5, 6, 7], [2, 2, 2], [8, 8, 8]))
+    for run in (first_matches, first_matches.py_func):  # type: ignore[attr-defined]
+        first = np.zeros(3, np.int64)
+        with np.errstate(over="ignore"):
+            run(keys, starts, ends, records, heads, shift, 0, 3, 3, -1, first)
+        assert first.tolist() == [1, 2, -1]
+    left, right = np.zeros(8, np.int64), np.zeros(8, np.int64)
+    found, _, _ = probe_records(
+        keys, starts, ends, records, heads, shift, 0, 3, 3, -1, first, 0, left, right
+    )
+    assert (left[:found].tolist(), right[:found].tolist()) == ([0, 0, 1], [1, 0, 2])
+
+
+def test_combinations_of_one_owner_that_meet() -> None:
+    owners, start, end = (np.array(part, np.int64) for part in ([0, 0, 2], [0, 5, 0], [4, 9, 9]))
+    firsts, start2, end2 = (
+        np.array(part, np.int64) for part in ([0, 2, 2, 3], [1, 4, 8], [2, 6, 9])
+    )
+    for run in (cross, cross.py_func):  # type: ignore[attr-defined]
+        mine, theirs = np.zeros(8, np.int64), np.zeros(8, np.int64)
+        found = run(owners, start, end, firsts, start2, end2, mine, theirs)
+        assert list(zip(mine[:found], theirs[:found], strict=True)) == [(0, 0), (1, 1), (2, 2)]
+
+
+@given(st.lists(st.integers(-3, 3), max_size=40), st.lists(st.integers(-4, 4), max_size=40))
+def test_slots_are_found_as_they_were_assigned(known: list[int], asked: list[int]) -> None:
+    table = SlotTable(1)
+    assigned, _ = table.assign(np.array(known, np.int64).reshape(-1, 1))
+    slot_of = dict(zip(known, assigned.tolist(), strict=True))
+    found = table.find(np.array(asked, np.int64).reshape(-1, 1))
+    assert found.tolist() == [slot_of.get(key, -1) for key in asked]
 
 
 def test_texts_hash_alike_compiled_interpreted_and_sliced() -> None:

@@ -78,8 +78,13 @@ def check(document: dict[str, Any], few: int) -> None:
     assert {ROWS, 100} <= brought
     (join,) = operators(document["shard"], "join")
     assert join["measured"]["rows_in"] == ROWS + 100
-    (tested,) = join["adapting"]
-    assert tested["steps"][0]["rows_out"] == join["measured"]["rows_out"]
+    by_subject = {own["subject"]: own["steps"] for own in join["adapting"]}
+    assert by_subject.keys() == {"a < b", "from S", "from R"}
+    assert by_subject["a < b"][0]["rows_out"] == join["measured"]["rows_out"]
+    looked_up = [by_subject["from S"][0], by_subject["from R"][0]]
+    assert sum(step["rows_in"] for step in looked_up) == ROWS + 100
+    # A condition is tested on what the look-ups have found.
+    assert sum(step["rows_out"] for step in looked_up) == join["measured"]["rows_out"]
 
 
 def test_a_script_is_run_to_be_measured(script: Path, thalweg: Command) -> None:

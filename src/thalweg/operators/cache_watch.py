@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -24,6 +25,8 @@ MOST_CANDIDATES = 6
 ENOUGH_ROWS = 2048
 # Rows with caches after which they are judged; as many before are there to fill them.
 JUDGED_ROWS = 20_000
+# Rows by which it is found out what it takes to keep a cache up to date.
+FEW_ROWS = 32
 # Intervals for which it is remembered what it takes to keep a cache up to date.
 REMEMBERED = 8
 # What is so many times as fast as without caches is not tried any longer.
@@ -55,10 +58,7 @@ class _Mark:
 
 @dataclass
 class CacheWatch:
-    """`rows` are the last ones of each input."""
-
     caches: JoinCaches
-    rows: dict[int, Delta] = field(default_factory=dict)
     changes: list[CacheChange] = field(default_factory=list)
     _loop: CacheLoop = field(default_factory=CacheLoop)
     _orders: dict[int, tuple[int, ...]] = field(default_factory=dict)
@@ -73,11 +73,20 @@ class CacheWatch:
     _rows: dict[int, int] = field(default_factory=dict)
     _marks: dict[int, _Mark] = field(default_factory=dict)
     _expected: tuple[frozenset[Candidate], float] | None = None
+    # By input: a few of its rows, and when they came.
+    _rows_of: dict[int, tuple[int, Delta]] = field(default_factory=dict)
     # By members of a cache and one of them: when it was measured, and what a row of it takes.
     _updates: dict[tuple[frozenset[int], int], tuple[int, float]] = field(default_factory=dict)
     _intervals: int = 0
     _looked: int = 0
     _last: int = 0
+
+    def see(self, member: int, delta: Delta) -> None:
+        """Rows of an input; a few of them are copied now and then."""
+        seen = self._rows_of.get(member)
+        if (seen is None or seen[0] != self._intervals) and len(delta):
+            few = delta.take(np.arange(min(len(delta), FEW_ROWS)))
+            self._rows_of[member] = self._intervals, few
 
     def after_step(self) -> None:
         spent = sum(pipeline.nanos for pipeline in self.caches.pipelines)
@@ -179,9 +188,7 @@ class CacheWatch:
         known = {candidate: part for candidate, part in fresh.items() if part is not None}
         for candidate in self._recurrences:
             self._recurrences[candidate] = Recurrence()
-        profile = Profile(
-            rows, self._steps, known, lambda members: self._updating_all(members, rows)
-        )
+        profile = Profile(rows, self._steps, known, partial(self._updating_all, rows))
         nanos = sum(rows[root] * sum(s.nanos for s in steps) for root, steps in self._steps.items())
         choice = self._loop.choose(self._candidates, profile, nanos)
         if choice is not None:
@@ -192,13 +199,13 @@ class CacheWatch:
 
     def _updating_all(self, rows: Mapping[int, int], members: frozenset[int]) -> float:
         """The nanoseconds to keep a cache up to date with all rows of an interval."""
-        return sum(rows[m] * self._updating_one(members, m) for m in members & self.rows.keys())
+        return sum(rows[m] * self._updating_one(members, m) for m in members & self._rows_of.keys())
 
     def _updating_one(self, members: frozenset[int], member: int) -> float:
         """The same for a row of a member; asked now and then, as it is not for nothing."""
         known = self._updates.get((members, member))
         if known is None or self._intervals - known[0] >= REMEMBERED:
-            nanos, added = self.caches.updating(members, member, self.rows[member])
+            nanos, added = self.caches.updating(members, member, self._rows_of[member][1])
             known = self._intervals, nanos + added * ADDING
             self._updates[members, member] = known
         return known[1]

@@ -116,7 +116,7 @@ class JoinRun:
             if self.caches is not None:
                 self.caches.update(member, rows)
             if self.cache_watch is not None:
-                self.cache_watch.rows[member] = rows
+                self.cache_watch.see(member, rows)
         bounds = [
             min(f for m, f in enumerate(moment.frontiers) if m != member)
             for member in self._topology.members

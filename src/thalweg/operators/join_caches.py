@@ -14,8 +14,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from time import perf_counter_ns
 
-import numpy as np
-
 from thalweg.adapt.cache_memory import Claim, shared_out
 from thalweg.adapt.caching import Candidate, Shared
 from thalweg.operators.delta import Delta
@@ -24,9 +22,6 @@ from thalweg.operators.join_graph import Place, Topology
 from thalweg.operators.join_pipeline import Cached, NewWalk, Pipeline, keep
 from thalweg.operators.join_walk import Partial, Walk
 from thalweg.types import Schema
-
-# Rows by which it is found out what it takes to keep a cache up to date.
-UPDATED_ROWS = 32
 
 
 class CachePool:
@@ -112,14 +107,13 @@ class JoinCaches:
 
     def updating(self, members: frozenset[int], turn: int, delta: Delta) -> tuple[float, float]:
         """The nanoseconds that it takes for a row of a member to find what would have to be
-        added to a cache, and how many combinations that is; by a few rows."""
-        some = delta.take(np.arange(min(len(delta), UPDATED_ROWS)))
+        added to a cache, and how many combinations that is."""
         began = perf_counter_ns()
-        walk = self._new_walk(frozenset((turn,)), lambda p: some.columns[p[1]], turn)
-        partial = walk.begin(some.start, some.end, some.weight)
+        walk = self._new_walk(frozenset((turn,)), lambda p: delta.columns[p[1]], turn)
+        partial = walk.begin(delta.start, delta.end, delta.weight)
         found = self._combinations(walk, partial, turn, members)
         nanos = perf_counter_ns() - began
-        return nanos / max(1, len(some)), len(found) / max(1, len(some))
+        return nanos / len(delta), len(found) / len(delta)
 
     def _key_place(self, number: int, members: frozenset[int], first: int) -> Place:
         """A column of a class in a member of a cache: the given one, if it has one."""
