@@ -39,13 +39,15 @@ def rows(second: int, *keys: list[int]) -> Delta:
 
 
 def with_cache(script: str, monkeypatch: pytest.MonkeyPatch) -> Joined:
-    """S joined with R, kept for T; no rows pass it by."""
+    """S joined with R, kept for T."""
     monkeypatch.setattr(join_pipeline, "BYPASS_SHARE", -1.0)
     joined = Joined(script, CACHED)
     joined.join.cache_watch = None
     caches = joined.join.caches
     assert caches is not None
     caches.use([caches.with_key(Candidate(2, 0, 1, frozenset({0, 1})))])
+    # The first rows pass it by, to be compared with.
+    joined.step({"T": rows(0, [100])})
     return joined
 
 
