@@ -287,6 +287,9 @@ class BenchName(StrEnum):
     agg = "agg"
     filter = "filter"
     filters = "filters"
+    joins = "joins"
+    caching = "caching"
+    adapt_overhead = "adapt-overhead"
     scale = "scale"
     state = "state"
 

@@ -6,7 +6,17 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from thalweg.bench import agg, filter, filters, join3, scale, state
+from thalweg.bench import (
+    adapt_overhead,
+    agg,
+    caching,
+    filter,
+    filters,
+    join3,
+    joins,
+    scale,
+    state,
+)
 from thalweg.bench.compare import Options
 from thalweg.bench.findings import Findings
 
@@ -16,6 +26,9 @@ _BENCHES: dict[str, Callable[[Options, Path], Findings]] = {
     "agg": agg.bench,
     "filter": filter.bench,
     "filters": filters.bench,
+    "joins": joins.bench,
+    "caching": caching.bench,
+    "adapt-overhead": adapt_overhead.bench,
     "scale": scale.bench,
     "state": state.bench,
 }
