@@ -153,3 +153,29 @@ def test_answers_stay_the_same_when_a_stream_becomes_twenty_times_as_fast(
     plain, cached = Joined(case.script, OFF), Joined(case.script, Adaptation())
     for batch in case.batches():
         assert digest(plain.step(batch)) == digest(cached.step(batch))
+
+
+@pytest.mark.parametrize(
+    ("adaptation", "is_free", "keeps"),
+    [
+        (Adaptation(), True, True),
+        (Adaptation(joins="off"), False, True),
+        (Adaptation(joins="independent", caches="off"), True, False),
+        (OFF, False, False),
+    ],
+)
+def test_a_join_changes_what_it_may(adaptation: Adaptation, is_free: bool, keeps: bool) -> None:
+    joined = Joined(STAR, adaptation)
+    assert [p.order.is_unsure for p in joined.join.pipelines] == [is_free] * 3
+    assert (joined.join.caches is not None) == keeps
+
+
+def test_a_join_says_what_it_measured() -> None:
+    joined = Joined(STAR, Adaptation())
+    joined.step({"A": rows(0, [1, 2]), "B": rows(0, [7]), "C": rows(0, [1, 2, 3], [7, 8, 7])})
+    (measured,) = (m for m in joined.join.measured() if m.subject == "from C")
+    assert [(step.name, step.rows_in, step.rows_out) for step in measured.steps] == [
+        ("A", 3, 0),
+        ("B", 0, 0),
+    ]
+    assert not list(joined.join.measured())

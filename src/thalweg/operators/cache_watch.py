@@ -48,9 +48,11 @@ class CacheChange:
 
 @dataclass
 class _Mark:
-    """Where the counters of a pipeline with caches stood."""
+    """Where the counters of a pipeline with caches stood: rows with and without them, and the
+    nanoseconds of the former."""
 
     rows: int
+    plain_rows: int
     nanos: int
     updating: float
     is_filled: bool
@@ -215,19 +217,22 @@ class CacheWatch:
         root, cached = pipeline.root, pipeline.cached
         own = [c for c in self._loop.used if c.pipeline == root]
         updating = sum(self._updating(candidate) for candidate in own)
-        mark = self._marks.get(root)
+        mark, plain_rows = self._marks.get(root), pipeline.plain.rows
+        now = _Mark(cached.rows, plain_rows, cached.nanos, updating, is_filled=mark is not None)
         if mark is None:
-            self._marks[root] = _Mark(cached.rows, cached.nanos, updating, is_filled=False)
+            self._marks[root] = now
             return
         rows = cached.rows - mark.rows
         if not rows or root not in self._plain:
             return
-        with_caches = cached.nanos - mark.nanos + updating - mark.updating
-        gain = rows * self._plain[root] / max(1.0, with_caches)
+        # All rows, as if they had met the caches: what keeps these up to date is for all.
+        every = rows + plain_rows - mark.plain_rows
+        with_caches = (cached.nanos - mark.nanos) / rows * every + updating - mark.updating
+        gain = every * self._plain[root] / max(1.0, with_caches)
         is_a_disaster = gain < DISASTER and with_caches > LOOK
         if rows < JUDGED_ROWS and not is_a_disaster:
             return
-        self._marks[root] = _Mark(cached.rows, cached.nanos, updating, is_filled=True)
+        self._marks[root] = now
         if not mark.is_filled and not is_a_disaster:
             return
         pipeline.has_proved = gain >= 1
