@@ -44,6 +44,16 @@ def link_records(records: Any, heads: Any, shift: Any, first: int, added: int) -
 
 
 @kernel
+def _meets(records: Any, slot: int, span: int, start: int, end: int) -> Any:
+    """Whether the interval of a record has an instant in common with another one."""
+    if records[slot, 1] >= end:
+        return False
+    if span < 0:
+        return records[slot, 2] > start
+    return records[slot, 1] > _FOREVER - span or records[slot, 1] + span > start
+
+
+@kernel
 def probe_records(
     keys: Any,
     starts: Any,
@@ -97,19 +107,13 @@ def probe_records(
                 if age >= newer:
                     break
                 newer = age
-                if age < old and records[slot, 0] == key and records[slot, 1] < end:
-                    if span < 0:
-                        until = records[slot, 2]
-                    elif records[slot, 1] > _FOREVER - span:
-                        until = _FOREVER
-                    else:
-                        until = records[slot, 1] + span
-                    if until > start:
-                        if found == len(left):
-                            return before, row, touched
-                        left[found] = row
-                        right[found] = slot
-                        found += 1
+                is_equal = age < old and records[slot, 0] == key
+                if is_equal and _meets(records, slot, span, start, end):
+                    if found == len(left):
+                        return before, row, touched
+                    left[found] = row
+                    right[found] = slot
+                    found += 1
                 slot = records[slot, last]
         block = stop
     return found, len(keys), touched
@@ -156,16 +160,10 @@ def first_matches(
                 if age >= newer:
                     break
                 newer = age
-                if age < old and records[slot, 0] == key and records[slot, 1] < end:
-                    if span < 0:
-                        until = records[slot, 2]
-                    elif records[slot, 1] > _FOREVER - span:
-                        until = _FOREVER
-                    else:
-                        until = records[slot, 1] + span
-                    if until > start:
-                        matched = slot
-                        break
+                is_equal = age < old and records[slot, 0] == key
+                if is_equal and _meets(records, slot, span, start, end):
+                    matched = slot
+                    break
                 slot = records[slot, last]
             found[row] = matched
         block = stop
