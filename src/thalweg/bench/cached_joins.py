@@ -114,7 +114,7 @@ def same_key(members: int, rows: int = 4000) -> Case:
     return Case(f"{members}-way on one key", _script(streams, where, "R0.a"), second)
 
 
-def dear_condition(rows: int = 1000) -> Case:
+def dear_condition(rows: int = 300) -> Case:
     """R ⋈ S by a key and by how alike two texts are, which is dear to say; ⋈ T by another key."""
     script = _script(
         {"R": "a BIGINT, name STRING", "S": "a BIGINT, b BIGINT, name STRING", "T": "b BIGINT"},
@@ -184,4 +184,4 @@ def point(name: str) -> Case:
             columns[f"R{i}"] = tuple(own)
         return columns
 
-    return Case(name, _script(streams, where, "R0.p0"), second)
+    return Case(name, _script(streams, where, "R0.p0"), second, seconds=60)
