@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 from pathlib import Path
+from statistics import mean
 from time import thread_time_ns
 
 import numpy as np
@@ -23,6 +24,7 @@ from thalweg.bench.drifting_joins import Graph, batches, chain, cycle, star
 from thalweg.bench.findings import Bar, Findings
 from thalweg.bench.intervals import lower_end
 from thalweg.bench.joined import Joined, digest
+from thalweg.bench.plot import Chart, Mark, Series
 from thalweg.bench.simulated_filters import best_order
 from thalweg.bench.trial import in_own_process
 from thalweg.operators.delta import Delta
@@ -35,6 +37,8 @@ PHASES = 4
 # The parts of rows that have partners: where most have none, and where most have some.
 HARD, EASY = 0.02, (0.9, 0.8, 0.95, 0.7)
 GRAPHS = (star(3), star(5), star(8), chain(4), chain(6), cycle(3), cycle(5))
+# What is drawn, and seconds that make one point.
+DRAWN, TOGETHER = star(5), 8
 # Orders of a pipeline that are run to find the best.
 MOST_ORDERS = 24
 SCOUTED_ROWS = 8192
@@ -74,6 +78,9 @@ def bench(options: Options, folder: Path) -> Findings:
             f"{graph.name}: {hindsight[-1].median:.3f} of the best in hindsight, "
             f"{static[-1].median:.2f} times the best fixed orders"
         )
+    if options.charts:
+        options.notice("a chart")
+        findings.charts["joins"] = in_own_process(drawn, DRAWN, rows)
     findings.bars += [
         Bar("vs_best_in_hindsight", min(hindsight, key=lambda s: s.median), least=0.95),
         Bar("vs_best_static", min(static, key=lambda s: s.median), least=1.3),
@@ -107,6 +114,43 @@ def measure(graph: Graph, rows: int, repeats: int) -> Measured:
         found.hindsight.append(hindsight.nanos / 1e9)
         found.static.append(static.nanos / 1e9)
     return found
+
+
+def drawn(graph: Graph, rows: int) -> Chart:
+    """What rows cost as the phases go by, with orders that adapt and with the best fixed ones."""
+    random = np.random.default_rng(graph.members)
+    phases = _shares(len(graph.edges))
+    _, fixed = _scouted(graph, phases, rows)
+    runs = [Joined(graph.script(), ORDERS), Joined(graph.script(), ORDERS)]
+    _fix(runs[1], fixed)
+    nanos: list[list[float]] = [[], []]
+    marks: list[Mark] = []
+    for number, shares in enumerate(phases):
+        if number:
+            marks.append(Mark(number * SECONDS, "selectivities change", is_dashed=True))
+        seconds = range(number * SECONDS, (number + 1) * SECONDS)
+        for batch in batches(graph, shares, rows, seconds, random):
+            count = sum(len(delta) for delta in batch.values())
+            for joined, own in zip(runs, nanos, strict=True):
+                before = joined.nanos
+                joined.step(batch)
+                own.append((joined.nanos - before) / count)
+            at = len(nanos[0])
+            made = (d for d in runs[0].join.decisions() if d.mechanism == "join from R0")
+            marks += [Mark(at, str(decision)) for decision in made]
+    xs = list(range(0, len(nanos[0]), TOGETHER))
+    names = ("orders that adapt", "the best fixed orders")
+    return Chart(
+        f"A {graph.name} whose selectivities change",
+        "seconds of the streams",
+        "nanoseconds for a row",
+        [
+            Series(name, xs, [mean(own[x : x + TOGETHER]) for x in xs])
+            for name, own in zip(names, nanos, strict=True)
+        ],
+        marks,
+        ("selectivities change", "another order"),
+    )
 
 
 def _shares(count: int) -> list[list[float]]:
