@@ -9,7 +9,7 @@ from forced_joins import Forced
 from join_cases import join_case
 
 from thalweg.testing.compare import differences
-from thalweg.testing.engines import batched, reference
+from thalweg.testing.engines import batched, placed, reference
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -25,9 +25,13 @@ def test_answers_do_not_depend_on_orders_and_caches(
         program = case.program()
         (query,) = program.catalog.queries()
         expected = reference(program, case.feeds).answers["q"]
+        placement = placed(program)
         for _ in range(10):
             engine = batched(
-                chance.choice((1, 2, 100)), chance.choice((1, 1, 3)), restarts=chance.random() < 0.1
+                chance.choice((1, 2, 100)),
+                chance.choice((1, 1, 3)),
+                restarts=chance.random() < 0.1,
+                placement=placement,
             )
             ran = engine(program, case.feeds).answers["q"]
             wrong = differences(expected, ran, query.plan.schema)

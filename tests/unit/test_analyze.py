@@ -28,6 +28,7 @@ CREATE STREAM S (key BIGINT, a INT, ts TIMESTAMP) TIMESTAMP BY ts
   FROM generator('numbers', rows = {ROWS}, rate = 1000);
 CREATE STREAM R (key BIGINT, b INT, ts TIMESTAMP) TIMESTAMP BY ts
   FROM generator('numbers', rows = 100, rate = 5);
+SET adapt.filters = 'off';
 CREATE QUERY few AS SELECT ISTREAM(key) FROM S [NOW] WHERE key % 10 = 1 AND a < 500;
 CREATE QUERY joined AS SELECT ISTREAM(S.a, R.b)
   FROM S [RANGE 1 SECOND], R [RANGE 1 SECOND] WHERE S.key = R.key AND S.a < R.b;

@@ -14,6 +14,7 @@ from thalweg.optimize.place import place
 from thalweg.optimize.rewrite import Rule, rewrite
 from thalweg.optimize.rules import RULES
 from thalweg.plan.nodes import Plan
+from thalweg.plan.placed import Placement
 from thalweg.program import Program, load_python
 from thalweg.reference import Reference
 from thalweg.testing.feeds import Feeds, inputs_of
@@ -66,16 +67,20 @@ def _on_reference(program: Program, feeds: Feeds, change: Callable[[Plan], Plan]
 
 
 def batched(
-    rows: int, shards: int = 1, restarts: bool = False, store: CodeStore | None = None
+    rows: int,
+    shards: int = 1,
+    restarts: bool = False,
+    store: CodeStore | None = None,
+    placement: Placement | None = None,
 ) -> Engine:
     """The engine in one process, so many rows of each stream at a time.
 
     With `restarts`, every batch goes on from the stored state of the one before; with a
-    store, expressions run compiled.
+    store, expressions run compiled. The placement of a program may be known already.
     """
 
     def run(program: Program, feeds: Feeds) -> Ran:
-        engine = engine_of(program, feeds, shards, store)
+        engine = engine_of(program, feeds, shards, store, placement)
         engine.warm()
         answers: Answers = {query.name: [] for query in program.catalog.queries()}
         for batch in engine.run(rows):
@@ -92,14 +97,23 @@ def batched(
 
 
 def engine_of(
-    program: Program, feeds: Feeds, shards: int, store: CodeStore | None = None
+    program: Program,
+    feeds: Feeds,
+    shards: int,
+    store: CodeStore | None = None,
+    placement: Placement | None = None,
 ) -> LocalEngine:
     """The engine of a program in one process, before its first batch."""
-    plans = {q.name: rewrite(q.plan, RULES).plan for q in program.catalog.queries()}
     streams = {stream.name: stream for stream in program.catalog.streams()}
     load = partial(load_python, folders=program.folders, aggregate=False)
     inputs = inputs_of(program, feeds)
-    return LocalEngine(place(plans, streams), streams, inputs, load, shards, store)
+    return LocalEngine(placement or placed(program), streams, inputs, load, shards, store)
+
+
+def placed(program: Program) -> Placement:
+    """The plans of a program, rewritten and cut into what shards compute."""
+    plans = {q.name: rewrite(q.plan, RULES).plan for q in program.catalog.queries()}
+    return place(plans, {stream.name: stream for stream in program.catalog.streams()})
 
 
 ENGINES: dict[str, Engine] = {"reference": reference, "rewritten": rewritten}
