@@ -97,6 +97,9 @@ def measure(graph: Graph, rows: int, repeats: int) -> Measured:
     random = np.random.default_rng(graph.members)
     phases = _shares(len(graph.edges))
     best, fixed = _scouted(graph, phases, rows)
+    warm = Joined(graph.script(), ORDERS)
+    for batch in batches(graph, phases[0], rows, range(FILLED), random):
+        warm.step(batch)
     found = Measured()
     for _ in range(repeats):
         runs = [Joined(graph.script(), ORDERS) for _ in range(3)]
