@@ -303,7 +303,10 @@ def bench(
     rows: Annotated[
         int | None, typer.Option(min=100_000, help="Rows to feed; each has a number of its own.")
     ] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="How often each system runs.")] = 3,
+    repeats: Annotated[
+        int | None,
+        typer.Option(min=1, help="How often each system runs; by default 3 to 7 times."),
+    ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Few rows and one round: does it run, is it right?")
     ] = False,
@@ -326,7 +329,7 @@ def bench(
     with _errors.status("…") as status:
         options = Options(
             rows,
-            1 if quick else repeats,
+            repeats,
             quick,
             cache,
             lambda text: status.update(Text(text)),

@@ -193,6 +193,7 @@ def test_answers_do_not_depend_on_the_order_of_filters(
         return tuple(chance.sample(self.order, len(self.order)))
 
     monkeypatch.setattr(chain, "STRETCH_ROWS", 16)
+    monkeypatch.setattr(chain, "TRIED_STRETCH_ROWS", 16)
     monkeypatch.setattr(filter_order, "LEAST_ROWS", 0)
     monkeypatch.setattr(filter_order, "PROFILE_SHARE", 1e9)
     monkeypatch.setattr(FilterOrder, "next", any_order)

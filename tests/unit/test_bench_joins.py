@@ -52,9 +52,9 @@ def test_nothing_is_found_in_vain(
 ) -> None:
     monkeypatch.setattr(adapt_overhead, "SECONDS", 4)
     monkeypatch.setattr(adapt_overhead, "SAME_KEY", caching.same_key(3, rows=100))
-    adaptive, fixed, is_right = run(1000, 2)
-    assert is_right
-    assert len(adaptive) == len(fixed) == 2
+    taken = run(1000, 2)
+    assert taken.is_right
+    assert len(taken.adaptive) == len(taken.fixed) == 2
 
 
 def test_the_digest_is_of_the_changes_not_of_their_order() -> None:

@@ -9,42 +9,44 @@ better one stays: a decision that does not pay is taken back.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
 from time import thread_time_ns
 
 import numpy as np
 
 from thalweg.adapt.drops import Drops, Index, Mask, Order, RefiningPolicy, Times
 from thalweg.adapt.greedy import AGreedy
-from thalweg.adapt.order_trial import Change, OrderTrial
+from thalweg.adapt.lookout import Lookout
+from thalweg.adapt.order_trial import TOLERABLE, Change, OrderTrial
 from thalweg.adapt.outcomes import cost, dropped_at, reaching
 from thalweg.adapt.plan_log import PlanLog
 from thalweg.adapt.policies import MakePolicy
 from thalweg.adapt.sample import Passing, Sample, Timed, survivors, told_apart
 
 # The part of the filters' time that profiling may take, and may when something has changed.
-PROFILE_SHARE, EVENT_SHARE = 0.01, 0.05
+PROFILE_SHARE, EVENT_SHARE = 0.005, 0.05
+# If changes come and go, the latter is divided by up to that which makes it the former; by no more
+# than so many if a change lasts.
+LASTING_CALM = 2.5
 # Rows of a profile; fewer, if they would take longer than what it may, and than so many
 # nanoseconds.
 PROFILE_ROWS, FEWEST_PROFILE_ROWS = 1024, 256
-_SHORT_PROFILE = 1_000_000
+_SHORT_PROFILE, _SHORT_STORED_PROFILE = 1_000_000, 300_000
 # Chains that see fewer rows in their life, and take fewer nanoseconds, are not worth a thought.
 LEAST_ROWS, LEAST_NANOS = 20_000, 1_000_000
-# Another part of the rows that reach a filter, and pass it, is a change, if so many rows are
-# looked at. Of few that reach it, chance makes the part another one: by half of this divided by
-# the root of their number, on average.
-_CHANGE, _LOOK_ROWS, _CHANCE = 0.03, 8192, 2.0
-_FEWEST_TO_LOOK_AT = 256
 # Rows of a profile that lie side by side.
 _NEIGHBOURS = 128
+# What is at least so many times as fast was worth a change. Where filters look into stores, less
+# than that is not: what one of them finds at hand, others do not.
+WORTH_IT = 1.05
 # What costs at most so many times as much is as good.
 _AS_GOOD = 1.02
 # Rows on which filters are timed that take but nanoseconds for a row.
 _TIMED_ROWS = 2048
 # Filters that fewer rows of a profile reach are shown more of them: so many.
 _FEW, _ENOUGH = 64, 256
+_NONE: Mapping[int, float] = {}
 
 
 @dataclass
@@ -61,24 +63,14 @@ class Spent:
         return self.nanos / max(1, self.rows)
 
 
-def _differ(then: Sequence[int], now: Sequence[int]) -> bool:
-    """Whether some filter lets another part of the rows pass that reach it, by the rows that
-    reach each position and leave the last one."""
-    for position in range(len(now) - 1):
-        reached, before = now[position], then[position]
-        if reached < _FEWEST_TO_LOOK_AT or not before:
-            return False
-        change = abs(now[position + 1] / reached - then[position + 1] / before)
-        if change > _CHANGE and change > _CHANGE + _CHANCE * sqrt(1 / reached + 1 / before):
-            return True
-    return False
-
-
 class FilterOrder:
     """`order` is the one of now, `changes` are those so far, and `total` what the filters had
-    and took. `log` has what was seen, and the orders for it. Without a policy the order is fixed.
+    and took. Without a policy the order is fixed.
 
     The clock is the thread's own: on a busy machine others would seem to be the filters' cost.
+    Where one filter implies others, `as_run` has these before it, and many orders are one.
+    `are_stored`: the filters look into stores, so what they take depends on how large these are,
+    and on what is at hand; it is known of those only that most rows meet.
     """
 
     def __init__(
@@ -86,6 +78,8 @@ class FilterOrder:
         order: Order,
         make: MakePolicy = AGreedy,
         clock: Callable[[], int] = thread_time_ns,
+        as_run: Callable[[Order], Order] = lambda order: order,
+        are_stored: bool = False,
     ) -> None:
         self.order = order
         self.changes: list[Change] = []
@@ -95,29 +89,33 @@ class FilterOrder:
         self._last_profiles: deque[int] = deque(maxlen=3)
         self._profiled_at = 0
         self._policy = None if make is None or len(order) < 2 else make(order)
-        self._clock = clock
+        self._clock, self._as_run, self._are_stored = clock, as_run, are_stored
         self._trial: OrderTrial | None = None
         self._timed = [Timed() for _ in order]
-        self.log = PlanLog()
+        # By filter: what a row took where most rows met it, and so all that it needs was at hand.
+        self._in_place: dict[int, float] = {}
+        self._log = PlanLog()
         # The same of the last profile's rows, by order.
         self._sampled: dict[Order, list[int]] = {}
         # After a decision that did not pay, the next one waits longer; and so does the next
-        # profile because of a change, after one that led to nothing.
+        # profile because of a change that makes nothing slower, until one of them has paid.
         self._patience = self._calm = 1.0
         self._random = np.random.default_rng(len(order))
-        self._last = 0.0
-        self._begin_look()
-
-    def _begin_look(self) -> None:
-        # Rows that reach each position and that leave the last one, as long as they are few; and
-        # those of when all filters were last asked.
-        self._seen: Sequence[int] | None = None
-        self._known: Sequence[int] | None = None
-        self._has_changed = False
+        self._lookout = Lookout()
+        # The nanoseconds of all rows at which a profile is due even if nothing has changed.
+        self._due = 0.0
+        self._logged = 0
 
     def next(self) -> Order:
         """The order for the next stretch."""
         return self.order if self._trial is None else self._trial.turn
+
+    @property
+    def log(self) -> PlanLog:
+        """What was seen, and the orders for it."""
+        self._log.ran(self.total.rows - self._logged)
+        self._logged = self.total.rows
+        return self._log
 
     @property
     def is_unsure(self) -> bool:
@@ -129,41 +127,43 @@ class FilterOrder:
         """Whether two orders are being compared."""
         return self._trial is not None
 
-    def ran(self, order: Order, counts: Sequence[int], nanos: int) -> None:
-        """A stretch in an order: its rows, those that each filter let pass, and the time."""
-        self.total.add(counts[0], nanos)
+    def ran(
+        self,
+        order: Order,
+        counts: Sequence[int],
+        nanos: int,
+        in_place: Mapping[int, float] = _NONE,
+    ) -> None:
+        """A stretch in an order: its rows, those that each filter let pass, and the time; and
+        what a row took of those filters that most rows met."""
+        rows = counts[0]
+        self.total.rows += rows
+        self.total.nanos += nanos
         if self._policy is None:
             return
-        self.log.ran(counts[0])
+        for number, took in in_place.items():
+            self._in_place[number] = (self._in_place.get(number, took) + took) / 2
         if self._trial is not None:
-            self._trial.add(order, nanos / max(1, counts[0]))
+            self._trial.add(order, nanos / max(1, rows))
             if self._trial.is_over:
                 self._decide(self._trial.outcome())
             return
-        self._last = nanos / max(1, counts[0])
-        if self._seen is not None:
-            counts = [a + b for a, b in zip(self._seen, counts, strict=True)]
-        self._seen = None if counts[0] >= _LOOK_ROWS else counts
-        if self._seen is None:
-            self._look(counts)
-
-    def _look(self, seen: Sequence[int]) -> None:
-        # At first by what the last profile has shown: a change may have come with a trial.
-        known = self._known or self._sampled.get(self.order)
-        self._has_changed = known is not None and _differ(known, seen)
-        if self._known is None and not self._has_changed:
-            self._known = seen
+        self._lookout.see(counts, nanos / max(1, rows))
 
     def _decide(self, change: Change) -> None:
         self.changes.append(change)
         self._trial = None
-        self._patience = 1.0 if change.is_kept else 4 * self._patience
+        if change.measured >= WORTH_IT:
+            self._patience = self._calm = 1.0
+        else:
+            self._patience *= 4
         if change.is_kept:
             self.order = change.after
         elif self._policy is not None:
             self._policy.order = change.before
         self.log.take(self.order)
-        self._begin_look()
+        self._lookout = Lookout(self._sampled.get(self.order))
+        self._due = self._when_due()
 
     # Profiling
 
@@ -171,44 +171,60 @@ class FilterOrder:
     def wants_profile(self) -> bool:
         if self._policy is None or self._trial is not None:
             return False
+        if self.total.nanos < self._due and not self._lookout.has_changed:
+            return False
         if self.total.rows < LEAST_ROWS and self.total.nanos < LEAST_NANOS:
             return False
-        # Another one must still be within its share: of all time, or if something has changed,
-        # of the time since the last one. One that was disturbed is not to be the last for long.
-        another = min(self._last_profiles, default=0)
-        needed = self.profiled.nanos + another
-        if needed * self._patience <= PROFILE_SHARE * self.total.nanos:
+        if self.total.nanos >= self._due:
             return True
-        if not self._has_changed:
-            return False
+        # Because of a change, another one must still be within its share of all time, or of the
+        # time since the last one.
+        another = self._another()
         since = self.total.nanos - self._profiled_at
-        is_affordable = needed * self._calm <= EVENT_SHARE * self.total.nanos
-        return is_affordable or another * self._calm <= EVENT_SHARE * since
+        needed = self.profiled.nanos + another
+        calm = self._calm
+        if self._lookout.is_slower:
+            calm = 1.0
+        elif self._lookout.is_lasting:
+            calm = min(calm, LASTING_CALM)
+        return min(needed / self.total.nanos, another / since) * calm <= EVENT_SHARE
 
-    def profile(self, rows: Index, passing: Passing) -> None:
-        """Learn from some of the rows of a stretch; nothing comes of it but knowledge."""
+    def _another(self) -> int:
+        """What a profile will take. One that was disturbed is not to be the last for long."""
+        return min(self._last_profiles, default=0)
+
+    def _when_due(self) -> float:
+        return (self.profiled.nanos + self._another()) * self._patience / PROFILE_SHARE
+
+    def profile(self, rows: Index, passing: Passing, prepared: int = 0) -> None:
+        """Learn from some of the rows of a stretch; nothing comes of it but knowledge. To prepare
+        it took so many nanoseconds."""
         assert self._policy is not None, "a fixed order asks for no profile"
         began = self._clock()
-        if self._has_changed:
+        if self._lookout.has_changed:
             self._policy.forget()
             for timed in self._timed:
-                timed.forget()
+                timed.forget(is_dear_only=not self._are_stored)
+            self._in_place.clear()
         self._observe(rows, passing)
-        if self._has_changed:
-            is_new = self._trial is not None
-            self._calm = 1.0 if is_new else min(2 * self._calm, EVENT_SHARE / PROFILE_SHARE)
-        self._begin_look()
-        took = self._clock() - began
+        if self._lookout.has_changed and not self._lookout.is_slower:
+            self._calm = min(2 * self._calm, EVENT_SHARE / PROFILE_SHARE)
+        self._lookout = Lookout(self._sampled.get(self.order))
+        took = prepared + self._clock() - began
         self._last_profiles.append(took)
         self._profiled_at = self.total.nanos
         self.profiled.add(len(rows), took)
         self.profiles += 1
+        self._due = self._when_due()
 
     def _observe(self, rows: Index, passing: Passing) -> None:
         assert self._policy is not None
         sample = Sample(self._some(rows), passing)
-        passes = sample.timed_passes(self._timed, self._clock, rows[:_TIMED_ROWS])
-        times = told_apart(self._timed)
+        untimed = [None if n in self._in_place else t for n, t in enumerate(self._timed)]
+        again = None if self._are_stored else rows[:_TIMED_ROWS]
+        passes = sample.timed_passes(untimed, self._clock, again)
+        known = [self._in_place.get(n, timed.row) for n, timed in enumerate(self._timed)]
+        times = told_apart(known)
         at = dropped_at(passes, self.order)
         dropped = np.flatnonzero(at < len(self.order))
         if not len(dropped):
@@ -220,17 +236,24 @@ class FilterOrder:
         if isinstance(self._policy, RefiningPolicy):
             self._refine(self._policy, passes, times, rows, passing)
         better = self._policy.order
-        known = self._recalled(passes, times, better)
-        if known is not None:
-            better = self._policy.order = known
+        recalled = self._recalled(passes, times, better)
+        if recalled is not None:
+            better = self._policy.order = recalled
         passed = int(np.count_nonzero(at == len(self.order)))
-        self._sampled = {o: [*reaching(passes, o), passed] for o in (self.order, better)}
-        if better != self.order:
-            expected = cost(passes, self.order, times) / max(cost(passes, better, times), 1e-9)
-            self._trial = OrderTrial(self.order, better, expected, known is not None)
-            if self.profiles or self.total.rows < LEAST_ROWS:
-                # Short stretches take longer for a row, unless each row takes long.
-                self._trial.old.append(self._last)
+        self._sampled = {
+            o: [*reaching(passes, self._as_run(o)), passed] for o in (self.order, better)
+        }
+        expected = cost(passes, self.order, times) / max(cost(passes, better, times), 1e-9)
+        if self._are_stored and expected < WORTH_IT:
+            self._policy.order = self.order
+        elif self._as_run(better) != self._as_run(self.order):
+            least = WORTH_IT if self._are_stored else TOLERABLE
+            self._trial = OrderTrial(self.order, better, expected, recalled is not None, least)
+            last = self._lookout.last
+            # Short stretches take longer for a row, unless each row takes long.
+            is_alike = self.profiles > 0 or self.total.rows < LEAST_ROWS
+            if last is not None and is_alike and not self._are_stored:
+                self._trial.old.append(last)
 
     def _recalled(self, passes: Mask, times: list[float], better: Order) -> Order | None:
         """The order that was found for such rows before, if it still is as good as another."""
@@ -284,4 +307,5 @@ class FilterOrder:
         return int(min(PROFILE_ROWS, max(FEWEST_PROFILE_ROWS, affordable)))
 
     def _may_take(self) -> float:
-        return max(PROFILE_SHARE * self.total.nanos, _SHORT_PROFILE)
+        short = _SHORT_STORED_PROFILE if self._are_stored else _SHORT_PROFILE
+        return max(PROFILE_SHARE * self.total.nanos, short)

@@ -12,9 +12,9 @@ TRIAL_STRETCHES = 4
 # if it was not clear before: a gain is that is to be so large, if its root is seen at once.
 _CLEAR_GAIN = 1.1
 # Stretches after which an order that is slower by so much is not run again.
-_ENOUGH_OF_A_LOSS, _CLEAR_LOSS = 2, 0.8
+_ENOUGH_OF_A_LOSS, _CLEAR_LOSS = 2, 0.9
 # A new order stays if it is not dearer than the old one by more than noise.
-TOLERANCE = 1.02
+TOLERABLE = 1 / 1.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +33,13 @@ class Change:
 class OrderTrial:
     """`old` and `new` are the times for a row, by stretch. The middle one of them counts: a
     stretch that was disturbed says nothing about its order. If the new order has proved itself
-    under the same conditions, it need not be slower in one stretch, and that is all."""
+    under the same conditions, it must have its least gain in one stretch, and that is all."""
 
     before: Order
     after: Order
     expected: float
     has_proved_itself: bool = False
+    least_gain: float = TOLERABLE
     old: list[float] = field(default_factory=list)
     new: list[float] = field(default_factory=list)
     _stretches: int = 0
@@ -61,12 +62,12 @@ class OrderTrial:
         each = min(len(self.old), len(self.new))
         if not each or each >= TRIAL_STRETCHES:
             return each > 0
-        if self.has_proved_itself and self.gain * TOLERANCE >= 1:
+        if self.has_proved_itself and self.gain >= self.least_gain:
             return True
         if self.expected >= _CLEAR_GAIN and self.gain**2 >= self.expected:
             return True
         return each >= _ENOUGH_OF_A_LOSS and self.gain < _CLEAR_LOSS
 
     def outcome(self) -> Change:
-        is_kept = self.gain * TOLERANCE >= 1
+        is_kept = self.gain >= self.least_gain
         return Change(self.before, self.after, self.expected, self.gain, is_kept)

@@ -53,11 +53,11 @@ class Timed:
         """Whether it must be timed again, as it has taken so long this time. The short ones
         are due together: one that runs alone finds all it needs in the processor's cache."""
         is_time = self.profiles in _TIMED_AT or self.profiles % _TIMED_AT[-1] == 0
-        return is_time or once > max(_DEAR, _OTHER_TIME * self.row)
+        return is_time or not self._rows or once > max(_DEAR, _OTHER_TIME * self.row)
 
-    def forget(self) -> None:
+    def forget(self, is_dear_only: bool) -> None:
         """The rows are others now. What is dear may be so for the sake of their values."""
-        if self.row > _DEAR:
+        if self.row > _DEAR or not is_dear_only:
             self._rows.clear()
 
     def per_row(self, rows: int, nanos: int) -> float:
@@ -67,19 +67,19 @@ class Timed:
         self._rows.append(per_row)
 
 
-def told_apart(timed: Sequence[Timed]) -> list[float]:
+def told_apart(rows: Sequence[float]) -> list[float]:
     """The time of each filter for a row. Times that noise may have made out of one are one:
     else it would decide on the order."""
     alike: list[list[int]] = []
-    for number in sorted(range(len(timed)), key=lambda number: timed[number].row):
-        row = timed[number].row
-        if alike and row <= (_ALIKE if row > _SHORT else _SHORT_ALIKE) * timed[alike[-1][0]].row:
+    for number in sorted(range(len(rows)), key=lambda number: rows[number]):
+        row = rows[number]
+        if alike and row <= (_ALIKE if row > _SHORT else _SHORT_ALIKE) * rows[alike[-1][0]]:
             alike[-1].append(number)
         else:
             alike.append([number])
-    times = [0.0] * len(timed)
+    times = [0.0] * len(rows)
     for group in alike:
-        mean = sum(timed[number].row for number in group) / len(group)
+        mean = sum(rows[number] for number in group) / len(group)
         for number in group:
             times[number] = mean
     return times
@@ -112,9 +112,12 @@ class Sample:
             by_filter[i, self._places[passed - self._first]] = True
         return by_filter.T
 
-    def timed_passes(self, timed: list[Timed], clock: Clock, side_by_side: Index) -> Mask:
-        """Whether each row passes each filter; they are timed with that, or on other rows that
-        lie side by side."""
+    def timed_passes(
+        self, timed: Sequence[Timed | None], clock: Clock, side_by_side: Index | None
+    ) -> Mask:
+        """Whether each row passes each filter; those whose times are wanted are timed with that,
+        or on other rows that lie side by side. Without such, once more on the same rows: what
+        they need is at hand then, as it would be if most rows met the filter."""
 
         def run(number: int, rows: Index) -> tuple[Index, int]:
             given = rows.copy()
@@ -123,24 +126,28 @@ class Sample:
             return passed, clock() - began
 
         by_filter = np.zeros((len(timed), len(self._rows)), np.bool_)
-        due: list[int] = []
+        due: dict[int, Timed] = {}
         for number, times in enumerate(timed):
-            times.profiles += 1
             passed, spent = run(number, self._rows)
             by_filter[number, self._places[passed - self._first]] = True
+            if times is None:
+                continue
+            times.profiles += 1
             if spent >= _LONG:
                 times.add(times.per_row(len(self._rows), spent))
             elif times.is_due(times.per_row(len(self._rows), spent)):
-                due.append(number)
+                due[number] = times
         # In turn: what disturbs one of them for a while disturbs all, and not all the time. Several
         # times in a row: the first one fetches what the filter needs.
         least = dict.fromkeys(due, (_LONG, _LONG))
-        for _ in range(_TURNS):
+        turns, runs = (1, 1) if side_by_side is None else (_TURNS, _RUNS)
+        side_by_side = self._rows if side_by_side is None else side_by_side
+        for _ in range(turns):
             for number, (of_all, of_one) in least.items():
-                took = min(run(number, side_by_side)[1] for _ in range(_RUNS))
+                took = min(run(number, side_by_side)[1] for _ in range(runs))
                 one = run(number, side_by_side[:1])[1]
                 least[number] = min(of_all, took), min(of_one, one)
         for number, (of_all, of_one) in least.items():
-            timed[number].call = of_one
-            timed[number].add(timed[number].per_row(len(side_by_side), of_all))
+            due[number].call = of_one
+            due[number].add(due[number].per_row(len(side_by_side), of_all))
         return by_filter.T

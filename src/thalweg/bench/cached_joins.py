@@ -8,13 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from thalweg.bench.joined import Keys
+from thalweg.bench.joined import SECOND, Keys, repeated
 from thalweg.operators.delta import Delta
 from thalweg.types import BIGINT, STRING, TIMESTAMP
 from thalweg.vector.column import Vector
 
-SECOND = 1_000_000
 WINDOW = 5
+# Seconds whose rows are not those of others.
+DIFFERENT = 20
+BURST_AFTER = 60
 PAIRS = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
 
 # Rows of a second: columns by stream, in the order of the declaration.
@@ -28,15 +30,18 @@ class Case:
     name: str
     script: str
     second: Callable[[int, np.random.Generator], Columns]
-    seconds: int = 120
+    seconds: int = 600
 
-    def batches(self) -> Iterator[dict[str, Delta]]:
-        random = np.random.default_rng(3)
-        for number in range(self.seconds):
-            yield {
-                stream: _stamped(columns, number, random)
-                for stream, columns in self.second(number, random).items()
-            }
+    def batches(self, random: np.random.Generator) -> Iterator[dict[str, Delta]]:
+        """Second by second; those that have left the windows long ago come again."""
+        own = [self.batch(number, random) for number in range(DIFFERENT)]
+        yield from repeated(own, self.seconds)
+
+    def batch(self, number: int, random: np.random.Generator) -> dict[str, Delta]:
+        return {
+            stream: _stamped(columns, number, random)
+            for stream, columns in self.second(number, random).items()
+        }
 
 
 def _stamped(columns: tuple[Vector, ...], second: int, random: np.random.Generator) -> Delta:
@@ -82,7 +87,7 @@ def three_way(
         own = int(rows * update_rate)
         asked = rows * times_in_t
         first = number * own
-        many = 20 if burst and number >= 60 else 1
+        many = 20 if burst and number >= BURST_AFTER else 1
         a_of_r = np.repeat(first + np.arange(own), many)
         a = first + np.arange(own)
         a = np.where(random.random(own) < matching, a, -a - 1)
@@ -139,7 +144,7 @@ def dear_condition(rows: int = 300) -> Case:
             "T": (numbers(random.integers(0, values, 10 * rows)),),
         }
 
-    return Case("a dear condition", script, second, seconds=40)
+    return Case("a dear condition", script, second, seconds=60)
 
 
 def few_of_many(rows: int = 1000) -> Case:
@@ -184,4 +189,4 @@ def point(name: str) -> Case:
             columns[f"R{i}"] = tuple(own)
         return columns
 
-    return Case(name, _script(streams, where, "R0.p0"), second, seconds=60)
+    return Case(name, _script(streams, where, "R0.p0"), second, seconds=120)

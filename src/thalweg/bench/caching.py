@@ -10,12 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from statistics import median
+
+import numpy as np
 
 from thalweg.adapt.caching import Candidate, prefix_candidates, segments
 from thalweg.adapt.choices import Adaptation
 from thalweg.bench.cached_joins import (
+    BURST_AFTER,
     POINTS,
     Case,
     dear_condition,
@@ -42,6 +46,7 @@ CASES = (
     *(point(name) for name in POINTS),
 )
 MEMORIES = (0, 100_000, 200_000, 400_000, 64_000_000)
+ROUNDS, QUICK_SECONDS = 7, 12
 # How many times longer than the median a batch may take for a row.
 PAUSE = 2.0
 
@@ -59,7 +64,7 @@ class Measured:
 
 
 def bench(options: Options, folder: Path) -> Findings:
-    repeats = max(2, options.repeats)
+    repeats = options.repeats_or(ROUNDS, 2)
     findings = Findings("caching: joins that keep subresults against those that do not")
     ratios: dict[str, Spread] = {}
     for case in CASES:
@@ -90,11 +95,11 @@ def bench(options: Options, folder: Path) -> Findings:
 
 
 def measure(number: int, repeats: int, quick: bool) -> Measured:
-    case, found = CASES[number], Measured()
-    race(case, [Joined(case.script, OFF), Joined(case.script, CACHED)], quick=True)
+    case, found, random = CASES[number], Measured(), np.random.default_rng(3)
+    race(case, [Joined(case.script, OFF), Joined(case.script, CACHED)], random, quick=True)
     for _ in range(repeats):
         runs = [Joined(case.script, OFF), Joined(case.script, CACHED)]
-        found.is_right &= race(case, runs, quick)
+        found.is_right &= race(case, runs, random, quick)
         found.plain.append(runs[0].nanos / 1e9)
         found.cached.append(runs[1].nanos / 1e9)
     caches = runs[1].join.caches
@@ -104,37 +109,34 @@ def measure(number: int, repeats: int, quick: bool) -> Measured:
     return found
 
 
-def race(case: Case, runs: Sequence[Joined], quick: bool = False) -> bool:
+def race(case: Case, runs: Sequence[Joined], random: np.random.Generator, quick: bool) -> bool:
     """Joins side by side, another one first each time; whether they found the same."""
     is_right = True
-    for turn, batch in enumerate(case.batches()):
+    for turn, batch in enumerate(islice(case.batches(random), QUICK_SECONDS if quick else None)):
         digests = {digest(runs[(turn + i) % len(runs)].step(batch)) for i in range(len(runs))}
         is_right &= len(digests) == 1
-        if quick and turn > 10:
-            break
     return is_right
 
 
 def burst(quick: bool) -> float:
     """The longest that a batch takes for a row, by the median, when one stream becomes twenty
     times as fast."""
-    case = three_way("burst", burst=True, rows=1000)
+    case, random = three_way("burst", burst=True, rows=1000), np.random.default_rng(3)
     joined = Joined(case.script, CACHED)
     taken = []
-    for turn, batch in enumerate(case.batches()):
+    for number in range(QUICK_SECONDS if quick else 2 * BURST_AFTER):
+        batch = case.batch(number, random)
         before = joined.nanos
         joined.step(batch)
         rows = sum(len(delta) for delta in batch.values())
         taken.append((joined.nanos - before) / rows)
-        if quick and turn > 10:
-            break
     settled = taken[len(taken) // 6 :]
     return max(settled) / median(settled)
 
 
 def side_by_side(name: str, quick: bool) -> dict[str, float]:
     """By way: how many times as fast as without caches it is."""
-    case = point(name)
+    case, random = point(name), np.random.default_rng(3)
     plain = Joined(case.script, OFF)
     ways = {"X": _trees(plain), "P": _prefix_sets(plain)}
     runs = {"M": plain, "G": Joined(case.script, CACHED)}
@@ -146,7 +148,7 @@ def side_by_side(name: str, quick: bool) -> dict[str, float]:
             assert caches is not None
             caches.use(caches.with_key(candidate) for candidate in chosen)
             runs[f"{way}{number}"] = joined
-    assert race(case, list(runs.values()), quick), "caches change no answers"
+    assert race(case, list(runs.values()), random, quick), "caches change no answers"
     rates = {way: plain.nanos / joined.nanos for way, joined in runs.items()}
     return {way: max((r for n, r in rates.items() if n[0] == way), default=1.0) for way in "XPG"}
 
@@ -173,11 +175,11 @@ def _orders(joined: Joined) -> dict[int, tuple[int, ...]]:
 
 
 def by_memory(quick: bool) -> list[tuple[int, float]]:
-    found = []
+    found, random = [], np.random.default_rng(3)
     for room in MEMORIES:
         case = few_of_many()
         given = Adaptation(filters="off", joins="off", cache_memory_bytes=room)
         runs = [Joined(case.script, OFF), Joined(case.script, given)]
-        race(case, runs, quick)
+        race(case, runs, random, quick)
         found.append((room, runs[0].nanos / runs[1].nanos))
     return found

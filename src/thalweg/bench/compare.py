@@ -16,6 +16,8 @@ from thalweg.bench.trial import Run
 
 Runs = Mapping[str, list[Run]]
 
+_ROUNDS = 3
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -23,7 +25,7 @@ class Options:
     whether charts are wanted."""
 
     rows: int | None
-    repeats: int
+    repeats: int | None
     quick: bool
     cache: Path
     notice: Callable[[str], None] = lambda text: None
@@ -31,6 +33,9 @@ class Options:
 
     def rows_or(self, usual: int, quick: int) -> int:
         return self.rows or (quick if self.quick else usual)
+
+    def repeats_or(self, usual: int, fewest: int = 1) -> int:
+        return fewest if self.quick else max(fewest, self.repeats or usual)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +62,10 @@ class System:
 def in_turn(systems: Sequence[System], options: Options) -> Runs:
     """The runs of all systems; after a wrong answer nothing more is run."""
     runs: dict[str, list[Run]] = {name: [] for system in systems for name in system.names}
-    for number in range(options.repeats):
+    repeats = options.repeats_or(_ROUNDS)
+    for number in range(repeats):
         for system in systems:
-            options.notice(f"round {number + 1} of {options.repeats}: {system.names[0]}")
+            options.notice(f"round {number + 1} of {repeats}: {system.names[0]}")
             for name, run in zip(system.names, system.run(), strict=True):
                 runs[name].append(run)
             if any(runs[name][-1].wrong for name in system.names):

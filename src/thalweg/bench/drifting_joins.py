@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thalweg.bench.joined import Keys, rows_of
+from thalweg.bench.joined import SECOND, Keys, rows_of
 from thalweg.operators.delta import Delta
 
-SECOND = 1_000_000
 # Values of a key. Each value of a child's is in its window once.
 VALUES = 20_000
 # Values of the key that closes a cycle.

@@ -25,6 +25,7 @@ from thalweg.bench.simulated_filters import mean_cost
 from thalweg.bench.trial import in_own_process
 
 ROWS, QUICK_ROWS = 2_000_000, 200_000
+REPEATS = 7
 # An order is near the best one if it costs at most so many times as much.
 _NEAR = 1.05
 # So many filters have few enough orders to try them all.
@@ -48,7 +49,7 @@ class Measured:
 
 
 def bench(options: Options, folder: Path) -> Findings:
-    rows, repeats = options.rows_or(ROWS, QUICK_ROWS), max(2, options.repeats)
+    rows, repeats = options.rows_or(ROWS, QUICK_ROWS), options.repeats_or(REPEATS, 2)
     findings = Findings("filters: an order that adapts against the best in hindsight, and the mean")
     hindsight: dict[str, Spread] = {}
     windows = [0]

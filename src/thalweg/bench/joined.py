@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from time import thread_time_ns
 
 import numpy as np
@@ -23,6 +23,8 @@ from thalweg.vector.column import Vector
 from thalweg.vector.compiled.store import CodeStore, user_folder
 
 Keys = npt.NDArray[np.int64]
+
+SECOND = 1_000_000
 
 OFF = Adaptation(filters="off", joins="off", caches="off")
 ORDERS = Adaptation(caches="off")
@@ -73,6 +75,22 @@ class Joined:
         stepped = self._dataflow.step(given, promises, {}, {})
         self.all_nanos += thread_time_ns() - began
         return stepped.sent[0]
+
+
+def repeated(
+    batches: Sequence[Mapping[str, Delta]], count: int, first: int = 0
+) -> Iterator[dict[str, Delta]]:
+    """So many batches, each of a second: the same ones again and again, later every time."""
+    for number in range(count):
+        shift = SECOND * (first + number // len(batches) * len(batches))
+        batch = batches[number % len(batches)]
+        yield {name: _later(delta, shift) for name, delta in batch.items()}
+
+
+def _later(delta: Delta, shift: int) -> Delta:
+    *columns, _ = delta.columns
+    times = delta.start + shift
+    return Delta((*columns, Vector(TIMESTAMP, times)), times, times, delta.weight, delta.position)
 
 
 def rows_of(times: Keys, *keys: Keys) -> Delta:

@@ -19,11 +19,12 @@ import numpy as np
 from thalweg.adapt.choices import Adaptation
 from thalweg.adapt.drops import Order
 from thalweg.adapt.filter_order import FilterOrder
+from thalweg.bench.cached_joins import DIFFERENT
 from thalweg.bench.compare import Options, Spread
 from thalweg.bench.drifting_joins import Graph, batches, chain, cycle, star
 from thalweg.bench.findings import Bar, Findings
 from thalweg.bench.intervals import lower_end
-from thalweg.bench.joined import Joined, digest
+from thalweg.bench.joined import Joined, digest, repeated
 from thalweg.bench.plot import Chart, Mark, Series
 from thalweg.bench.simulated_filters import best_order
 from thalweg.bench.trial import in_own_process
@@ -33,6 +34,7 @@ from thalweg.operators.join_pipeline import Pipeline
 ROWS, QUICK_ROWS = 200_000, 10_000
 # Batches of a phase, each of a second, and those after which its windows are its own.
 SECONDS, FILLED = 240, 12
+ROUNDS = 5
 PHASES = 4
 # The parts of rows that have partners: where most have none, and where most have some.
 HARD, EASY = 0.02, (0.9, 0.8, 0.95, 0.7)
@@ -60,7 +62,7 @@ class Measured:
 
 
 def bench(options: Options, folder: Path) -> Findings:
-    rows, repeats = options.rows_or(ROWS, QUICK_ROWS), max(2, options.repeats)
+    rows, repeats = options.rows_or(ROWS, QUICK_ROWS), options.repeats_or(ROUNDS, 2)
     findings = Findings(
         "joins: orders that adapt against the best in hindsight, and the best fixed"
     )
@@ -107,16 +109,20 @@ def measure(graph: Graph, rows: int, repeats: int) -> Measured:
         _fix(static, fixed)
         for number, (shares, orders) in enumerate(zip(phases, best, strict=True)):
             _fix(hindsight, orders)
-            seconds = range(number * SECONDS, (number + 1) * SECONDS)
-            for turn, batch in enumerate(batches(graph, shares, rows, seconds, random)):
-                digests = set()
-                for i in range(3):
-                    digests.add(digest(runs[(turn + i) % 3].step(batch)))
+            for turn, batch in enumerate(_phase(graph, shares, rows, number, random)):
+                digests = {digest(runs[(turn + i) % 3].step(batch)) for i in range(3)}
                 found.is_right &= len(digests) == 1
         found.adaptive.append(adaptive.nanos / 1e9)
         found.hindsight.append(hindsight.nanos / 1e9)
         found.static.append(static.nanos / 1e9)
     return found
+
+
+def _phase(
+    graph: Graph, shares: Sequence[float], rows: int, number: int, random: np.random.Generator
+) -> Iterator[dict[str, Delta]]:
+    own = list(batches(graph, shares, rows, range(DIFFERENT), random))
+    return repeated(own, SECONDS, number * SECONDS)
 
 
 def drawn(graph: Graph, rows: int) -> Chart:
@@ -131,8 +137,7 @@ def drawn(graph: Graph, rows: int) -> Chart:
     for number, shares in enumerate(phases):
         if number:
             marks.append(Mark(number * SECONDS, "selectivities change", is_dashed=True))
-        seconds = range(number * SECONDS, (number + 1) * SECONDS)
-        for batch in batches(graph, shares, rows, seconds, random):
+        for batch in _phase(graph, shares, rows, number, random):
             count = sum(len(delta) for delta in batch.values())
             for joined, own in zip(runs, nanos, strict=True):
                 before = joined.nanos

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from time import perf_counter_ns
+from time import perf_counter_ns, thread_time_ns
 
 import numpy as np
 
@@ -25,8 +25,11 @@ from thalweg.operators.join_walk import BASE, Partial, Walk
 from thalweg.operators.stored import StoreView
 from thalweg.vector.column import Columns, Vector
 
-# Rows in a stretch as long as it is not known which order is good.
+# Rows in a stretch as long as it is not known which order is good. (m) A stretch takes 0.2 to
+# 0.4 ms before it has seen a row.
 UNSURE_ROWS = 16_384
+# Rows that a look-up must have had to know what it takes for one.
+TIMED_ROWS = 2048
 # Rows that pass by the caches now and then, and the part of all rows that they are.
 BYPASS_ROWS, BYPASS_SHARE = 32_768, 0.01
 # Rows of a batch that meet caches as long as it is not known whether these pay.
@@ -35,11 +38,17 @@ TRIED_ROWS = 8192
 WATCH_SHARE = 0.003
 # Rows that tell how many partners those of a member have, and by how much they have to be
 # fewer on another way.
-FEW_ROWS, CLEARLY_BETTER = 512, 1.25
+FEWEST_ROWS, FEW_ROWS, CLEARLY_BETTER = 16, 512, 1.25
+# At every so many profiles it is asked for the best way to each member.
+TREE_EVERY = 4
 # With more partners than this for a combination that has any, it pays to look for the
 # others' first ones before all are found.
 MANY_PARTNERS = 1.5
 
+# Fewer rows are not worth saying how they went.
+TOLD_ROWS = 16_384
+# Rows that came to a look-up, those that left it, and its nanoseconds.
+Step = tuple[int, int, int]
 # Combinations that begin with rows which stand for some members, at the turn of one.
 NewWalk = Callable[[frozenset[int], Callable[[Place], Vector], int], Walk]
 Found = tuple[Walk, Partial]
@@ -62,6 +71,15 @@ class Path:
     lookups: tuple[Lookup, ...]
     can_wait: tuple[bool, ...]
     cached: dict[int, Cached]
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A stretch of rows: how many, what they took, and what each look-up did."""
+
+    rows: int
+    nanos: int
+    steps: list[Step]
 
 
 class Pipeline:
@@ -103,6 +121,11 @@ class Pipeline:
         # that is not known.
         self.has_proved = False
         self._tried = 0
+        # Rows in the stretches of a trial, in this batch.
+        self._even = 0
+        # Stretches in the order of now that it does not know of yet, and their rows.
+        self._untold: list[Ran] = []
+        self._untold_rows = 0
 
     @property
     def nanos(self) -> int:
@@ -112,7 +135,10 @@ class Pipeline:
 
     def _new_order(self, members: tuple[int, ...]) -> FilterOrder:
         numbers = tuple(self.others.index(member) for member in members)
-        return FilterOrder(numbers, self._make, perf_counter_ns)
+        return FilterOrder(numbers, self._make, perf_counter_ns, self._as_run, are_stored=True)
+
+    def _as_run(self, order: Order) -> Order:
+        return tuple(self.others.index(member) for member in self.members(order))
 
     def members(self, order: Order) -> tuple[int, ...]:
         """Members as they are looked up, in an order of filters."""
@@ -137,7 +163,10 @@ class Pipeline:
         """How the next rows go, and how many of those that are left."""
         order = self.order.next()
         path = self.path(order)
-        if self.order.is_unsure or self.order.is_trying:
+        if self.order.is_trying:
+            self._even = self._even or _even_stretch(left)
+            return path, order, True, min(left, self._even)
+        if self.order.is_unsure:
             return path, order, True, min(left, UNSURE_ROWS)
         if not self.caches or self._cached_order != order:
             return path, order, True, left
@@ -154,7 +183,7 @@ class Pipeline:
 
     def run(self, delta: Delta) -> Iterator[Found]:
         """The combinations of all rows, stretch by stretch."""
-        first = self._tried = 0
+        first = self._tried = self._even = 0
         while first < len(delta):
             path, order, is_plain, rows = self._next(len(delta) - first)
             whole = rows == len(delta)
@@ -164,20 +193,18 @@ class Pipeline:
 
     def _stretch(self, delta: Delta, path: Path, order: Order, is_plain: bool) -> list[Found]:
         walk = self._new_walk(frozenset((self.root,)), lambda p: delta.columns[p[1]], self.root)
-        began = perf_counter_ns()
+        began = thread_time_ns()
         partial = walk.begin(delta.start, delta.end, delta.weight)
-        counts = [len(delta)]
-        found = self._course(path, 0, walk, partial, [], counts)
-        nanos = perf_counter_ns() - began
+        steps: list[Step] = []
+        found = self._course(path, 0, walk, partial, [], steps)
+        nanos = thread_time_ns() - began
         (self.plain if is_plain else self.cached).add(len(delta), nanos)
         if is_plain and self.caches:
             self._bypassed += len(delta)
         self._learn(walk)
-        if self._is_free:
-            if is_plain:
-                counts += [0] * (len(path.lookups) + 1 - len(counts))
-                self.order.ran(order, counts, nanos)
-            if self.order.wants_profile and not self.caches:
+        if self._is_free and is_plain:
+            self._tell(order, path, Ran(len(delta), nanos, steps))
+            if not self._untold and self.order.wants_profile and not self.caches:
                 self._profile(delta)
         return found
 
@@ -188,7 +215,7 @@ class Pipeline:
         walk: Walk,
         partial: Partial,
         waiting: list[Lookup],
-        counts: list[int],
+        steps: list[Step],
     ) -> list[Found]:
         """From a position on to the end."""
         found: list[Found] = []
@@ -207,15 +234,20 @@ class Pipeline:
                         missed = other.expand(lookup, missed)
                     found += self._course(path, at, other, missed, list(waiting), [])
                 continue
-            partial = self._look_up(path, at, walk, partial, waiting)
-            counts.append(len(partial))
+            partial = self._look_up(path, at, walk, partial, waiting, steps)
             at += 1
         if waiting and len(partial):
             partial = walk.generate(waiting, partial)
         return [*found, (walk, partial)] if len(partial) else found
 
     def _look_up(
-        self, path: Path, at: int, walk: Walk, partial: Partial, waiting: list[Lookup]
+        self,
+        path: Path,
+        at: int,
+        walk: Walk,
+        partial: Partial,
+        waiting: list[Lookup],
+        steps: list[Step],
     ) -> Partial:
         lookup, can_wait = path.lookups[at], path.can_wait[at]
         is_last = at == len(path.lookups) - 1
@@ -228,7 +260,9 @@ class Pipeline:
             waiting.clear()
         else:
             partial = walk.expand(lookup, partial)
-        self.passed[lookup.member].add(came, len(partial), perf_counter_ns() - began)
+        step = came, len(partial), perf_counter_ns() - began
+        self.passed[lookup.member].add(*step)
+        steps.append(step)
         return partial
 
     # Caches
@@ -286,6 +320,35 @@ class Pipeline:
 
     # Learning
 
+    def _tell(self, order: Order, path: Path, ran: Ran) -> None:
+        """Say how stretches without caches went: few rows are told with those that follow."""
+        self._untold.append(ran)
+        rows = self._untold_rows = self._untold_rows + ran.rows
+        if rows < TOLD_ROWS and not self.order.is_trying:
+            return
+        nanos = sum(one.nanos for one in self._untold)
+        came, left, spent = (
+            [0] * len(path.lookups),
+            [0] * len(path.lookups),
+            [0] * len(path.lookups),
+        )
+        for one in self._untold:
+            for at, (rows_in, rows_out, took) in enumerate(one.steps):
+                came[at] += rows_in
+                left[at] += rows_out
+                spent[at] += took
+        self._untold.clear()
+        self._untold_rows = 0
+        took_by: dict[int, float] = {}
+        for at, lookup in enumerate(path.lookups):
+            if came[at] < rows / 2 or rows < TIMED_ROWS:
+                break
+            way = path_to(lookup.member, self._tree)
+            if took_by.keys() >= set(way[:-1]):
+                took_by[lookup.member] = spent[at] / rows + sum(took_by[m] for m in way[-2:-1])
+        in_place = {self.others.index(member): took for member, took in took_by.items()}
+        self.order.ran(order, [rows, *left], nanos, in_place)
+
     def _learn(self, walk: Walk) -> None:
         for member, (owners, partners) in walk.partners.items():
             self._partners[member] = (self._partners[member] + partners / owners) / 2
@@ -294,9 +357,10 @@ class Pipeline:
         def passing(number: int, rows: Index) -> Index:
             return self.met(delta, self.others[number], rows)
 
-        if self._topology.has_cycles:
+        began = perf_counter_ns()
+        if self._topology.has_cycles and self.order.profiles % TREE_EVERY == 0:
             self._choose_tree(delta)
-        self.order.profile(np.arange(len(delta)), passing)
+        self.order.profile(np.arange(len(delta)), passing, perf_counter_ns() - began)
 
     def _choose_tree(self, delta: Delta) -> None:
         """Where there are several ways to a member, those that multiply rows least."""
@@ -317,16 +381,21 @@ class Pipeline:
             self.order.changes = changes
 
     def _fan_out(self, delta: Delta, near: int, far: int) -> float:
-        """How many partners a row of a member has in another, by a few of them."""
+        """How many partners a row of a member has in another, by a few of them: fewest, if these
+        have many."""
+        few = self._partners_of(delta, near, far, FEWEST_ROWS)
+        return few if few > MANY_PARTNERS else self._partners_of(delta, near, far, FEW_ROWS)
+
+    def _partners_of(self, delta: Delta, near: int, far: int, rows: int) -> float:
         lookup = self._topology.lookup(far, (near,))
         if near == self.root:
-            some = delta.take(np.arange(min(len(delta), FEW_ROWS)))
+            some = delta.take(np.arange(min(len(delta), rows)))
             columns = some.columns
             walk = self._new_walk(frozenset((near,)), lambda p: columns[p[1]], self.root)
             partial = walk.begin(some.start, some.end, some.weight)
         else:
             view = self._view_of(near)
-            slots, start, end = view.some(FEW_ROWS)
+            slots, start, end = view.some(rows)
             walk = self._new_walk(frozenset((near,)), lambda p: view.take(p[1], slots), self.root)
             partial = walk.begin(start, end, np.ones(len(slots), np.int64))
         if not len(partial):
@@ -344,6 +413,13 @@ class Pipeline:
             partial = walk.expand(lookup, partial)
         met = walk.drop(last, partial).rows[BASE]
         return rows[np.unique(met) if before else met]
+
+
+def _even_stretch(rows: int) -> int:
+    """What makes as many stretches for each of two orders, all of the same length: in a short
+    one, every row takes longer."""
+    pairs = rows // (2 * UNSURE_ROWS)
+    return -(-rows // (2 * pairs)) if pairs else rows
 
 
 def keep(cache: SegmentCache, walk: Walk, partial: Partial, entries: Index) -> None:
