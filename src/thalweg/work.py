@@ -32,6 +32,8 @@ from thalweg.vector.compiled.store import CodeStore, user_folder
 Values = tuple[Any, ...]
 
 _FILE = "work.pickle"
+# Of what is in a checkpoint; another number says that older checkpoints do not fit.
+_LAYOUT = 2
 _ROWS_AT_ONCE = 1 << 17
 
 # Where nothing else is asked for.
@@ -78,7 +80,7 @@ class Work:
         self.root.mkdir(parents=True, exist_ok=True)
         partial = self.root / f".{_FILE}"
         # Without what was computed on the way: readers have files open.
-        partial.write_bytes(pickle.dumps(replace(self)))
+        partial.write_bytes(pickle.dumps((_LAYOUT, replace(self))))
         os.replace(partial, self.root / _FILE)
 
     @staticmethod
@@ -87,7 +89,10 @@ class Work:
 
     @staticmethod
     def load(root: Path) -> Work:
-        work: Work = pickle.loads((root / _FILE).read_bytes())
+        work: Work
+        layout, work = pickle.loads((root / _FILE).read_bytes())
+        if layout != _LAYOUT:
+            raise pickle.UnpicklingError(f"layout {layout}, not {_LAYOUT}")
         return work
 
     def reader(self, stream: str) -> Reader:

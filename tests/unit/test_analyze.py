@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -135,6 +136,18 @@ def test_the_checkpoint_of_another_script(script: Path, thalweg: Command) -> Non
     ended = thalweg("explain", str(script), "--analyze", "--checkpoint", root)
     assert ended.code == 1
     assert 'Its query "few" is another one.' in ended.err
+
+
+@pytest.mark.parametrize("layout", [1, None])
+def test_the_checkpoint_of_another_version(
+    script: Path, thalweg: Command, layout: int | None
+) -> None:
+    work = run(script).work
+    older = work if layout is None else (layout, work)
+    (work.root / "work.pickle").write_bytes(pickle.dumps(older))
+    ended = thalweg("explain", str(script), "--analyze", "--checkpoint", str(work.root))
+    assert ended.code == 1
+    assert "is of another version of Thalweg" in ended.err
 
 
 def test_what_does_not_go_together(script: Path, tmp_path: Path, thalweg: Command) -> None:

@@ -33,7 +33,7 @@ from thalweg.operators.join_pipeline import Pipeline
 
 ROWS, QUICK_ROWS = 200_000, 10_000
 # Batches of a phase, each of a second, and those after which its windows are its own.
-SECONDS, FILLED = 240, 12
+SECONDS, FILLED = 120, 12
 ROUNDS = 5
 PHASES = 4
 # The parts of rows that have partners: where most have none, and where most have some.

@@ -15,7 +15,7 @@ from thalweg.vector.column import Vector
 
 INDEX = 10_000
 # How often the rows of a phase come round in it.
-ROUNDS = 10
+ROUNDS = 40
 BATCH = 500_000
 PROBES_OF_A_DEAR_ONE = 10
 

@@ -17,7 +17,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from thalweg.bench.filter_race import Phase, Workload, interpreted
-from thalweg.bench.probe_filters import ROUNDS
 from thalweg.errors import SourceText
 from thalweg.plan.expressions import conjuncts
 from thalweg.plan.nodes import Filter
@@ -35,6 +34,8 @@ _NETWORKS = (
 _PARTS_OF_THE_DAY = 4
 # Rows of a phase, as parts of those of other workloads: texts take longer than numbers.
 _PACKETS_PART, _EDITS_PART = 2, 16
+# How often they come round.
+_ROUNDS = 10
 # Addresses of each network that are on the list.
 _LISTED = 20
 
@@ -119,4 +120,4 @@ def _workload(name: str, columns: str, where: str, tables: list[pa.Table], rows:
             for array, type_ in zip(all_.columns, types, strict=True)
         )
         phases.append(Phase(columns_, times * interpreted(predicates, once, table.num_rows)))
-    return Workload(name, predicates, tuple(phases), ROUNDS, max(1, rows // 16))
+    return Workload(name, predicates, tuple(phases), _ROUNDS, max(1, rows // 16))
