@@ -30,7 +30,7 @@ class Case:
     name: str
     script: str
     second: Callable[[int, np.random.Generator], Columns]
-    seconds: int = 600
+    seconds: int = 200
 
     def batches(self, random: np.random.Generator) -> Iterator[dict[str, Delta]]:
         """Second by second; those that have left the windows long ago come again."""
@@ -144,13 +144,16 @@ def dear_condition(rows: int = 300) -> Case:
             "T": (numbers(random.integers(0, values, 10 * rows)),),
         }
 
-    return Case("a dear condition", script, second, seconds=60)
+    return Case("a dear condition", script, second, seconds=30)
 
 
 def few_of_many(rows: int = 1000) -> Case:
     """Each value of B has twenty rows of S in the window, few of which have a partner in R."""
     return three_way("few of many", 20, 20.0, 0.02, 1.0, rows)
 
+
+# Seconds of a point where one row of all streams together comes in each.
+POINT_SECONDS = 1200
 
 # The points D1 to D8: rates of R, S, T and U, and selectivities of the six pairs.
 POINTS: dict[str, tuple[tuple[int, ...], tuple[float, ...]]] = {
@@ -169,7 +172,8 @@ def point(name: str) -> Case:
     """Every pair of four streams has a key of its own, whose values are as many as its
     selectivity says."""
     rates, selectivities = POINTS[name]
-    rows = 20_000 if not any(selectivities) else 600
+    finds_none = not any(selectivities)
+    rows, seconds = 20_000 if finds_none else 600, POINT_SECONDS // sum(rates)
     streams = {
         f"R{i}": ", ".join(f"p{n} BIGINT" for n, pair in enumerate(PAIRS) if i in pair)
         for i in range(4)
@@ -189,4 +193,6 @@ def point(name: str) -> Case:
             columns[f"R{i}"] = tuple(own)
         return columns
 
-    return Case(name, _script(streams, where, "R0.p0"), second, seconds=120)
+    return Case(
+        name, _script(streams, where, "R0.p0"), second, 4 * seconds if finds_none else seconds
+    )

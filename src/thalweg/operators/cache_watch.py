@@ -13,7 +13,7 @@ from thalweg.adapt.caching import Candidate, candidates
 from thalweg.adapt.measured import Tally
 from thalweg.operators.delta import Delta
 from thalweg.operators.join_caches import JoinCaches
-from thalweg.operators.join_pipeline import Pipeline
+from thalweg.operators.join_pipeline import Pipeline, Route
 from thalweg.operators.join_walk import Partial, Walk
 from thalweg.vector.hashing import hash_columns
 
@@ -63,6 +63,8 @@ class CacheWatch:
     caches: JoinCaches
     changes: list[CacheChange] = field(default_factory=list)
     _loop: CacheLoop = field(default_factory=CacheLoop)
+    # By pipeline: its route, and the order of members that comes of it.
+    _routes: list[Route] = field(default_factory=list)
     _orders: dict[int, tuple[int, ...]] = field(default_factory=dict)
     _candidates: list[Candidate] = field(default_factory=list)
     _recurrences: dict[Candidate, Recurrence] = field(default_factory=dict)
@@ -75,20 +77,23 @@ class CacheWatch:
     _rows: dict[int, int] = field(default_factory=dict)
     _marks: dict[int, _Mark] = field(default_factory=dict)
     _expected: tuple[frozenset[Candidate], float] | None = None
-    # By input: a few of its rows, and when they came.
-    _rows_of: dict[int, tuple[int, Delta]] = field(default_factory=dict)
+    # Inputs of which a few rows are wanted, and by input a few that came lately.
+    wanted: set[int] = field(init=False)
+    _rows_of: dict[int, Delta] = field(default_factory=dict)
     # By members of a cache and one of them: when it was measured, and what a row of it takes.
     _updates: dict[tuple[frozenset[int], int], tuple[int, float]] = field(default_factory=dict)
     _intervals: int = 0
     _looked: int = 0
     _last: int = 0
 
+    def __post_init__(self) -> None:
+        self.wanted = set(self.caches.topology.members)
+
     def see(self, member: int, delta: Delta) -> None:
-        """Rows of an input; a few of them are copied now and then."""
-        seen = self._rows_of.get(member)
-        if (seen is None or seen[0] != self._intervals) and len(delta):
-            few = delta.take(np.arange(min(len(delta), FEW_ROWS)))
-            self._rows_of[member] = self._intervals, few
+        """Rows of an input, a few of which are copied."""
+        if len(delta):
+            self._rows_of[member] = delta.take(np.arange(min(len(delta), FEW_ROWS)))
+            self.wanted.discard(member)
 
     def after_step(self) -> None:
         spent = sum(pipeline.nanos for pipeline in self.caches.pipelines)
@@ -105,9 +110,10 @@ class CacheWatch:
             self._reconsider()
 
     def _look_at_orders(self) -> None:
-        orders = self.caches.orders()
-        if orders == self._orders:
+        routes = [pipeline.route for pipeline in self.caches.pipelines]
+        if routes == self._routes:
             return
+        self._routes, orders = routes, self.caches.orders()
         for root in [root for root, order in orders.items() if self._orders.get(root) != order]:
             self._loop.forget(root)
             for by_root in (self._steps, self._counted, self._marks):
@@ -180,6 +186,7 @@ class CacheWatch:
 
     def _reconsider(self) -> None:
         self._intervals += 1
+        self.wanted.update(self.caches.topology.members)
         rows = {}
         for pipeline in self.caches.pipelines:
             total = pipeline.plain.rows + pipeline.cached.rows
@@ -207,7 +214,7 @@ class CacheWatch:
         """The same for a row of a member; asked now and then, as it is not for nothing."""
         known = self._updates.get((members, member))
         if known is None or self._intervals - known[0] >= REMEMBERED:
-            nanos, added = self.caches.updating(members, member, self._rows_of[member][1])
+            nanos, added = self.caches.updating(members, member, self._rows_of[member])
             known = self._intervals, nanos + added * ADDING
             self._updates[members, member] = known
         return known[1]

@@ -113,9 +113,9 @@ class JoinRun:
             rows = self._joinable(member, delta)
             for walk, partial in self.pipelines[member].run(rows):
                 results.append(walk.result(partial, self._needed))
-            if self.caches is not None:
+            if self.caches is not None and self.caches.used:
                 self.caches.update(member, rows)
-            if self.cache_watch is not None:
+            if self.cache_watch is not None and member in self.cache_watch.wanted:
                 self.cache_watch.see(member, rows)
         bounds = [
             min(f for m, f in enumerate(moment.frontiers) if m != member)
@@ -123,7 +123,7 @@ class JoinRun:
         ]
         for (member, _), view in self._views.items():
             view.release(bounds[member])
-        if self.caches is not None:
+        if self.caches is not None and self.caches.used:
             self.caches.release(moment.frontiers)
         if self.cache_watch is not None:
             self.cache_watch.after_step()

@@ -15,7 +15,7 @@ import numpy as np
 
 from thalweg.adapt.drops import Index, Order
 from thalweg.adapt.filter_order import FilterOrder, Spent
-from thalweg.adapt.join_order import look_ups, path_to, spanning_tree
+from thalweg.adapt.join_order import Tree, look_ups, path_to, spanning_tree
 from thalweg.adapt.measured import Tally
 from thalweg.adapt.policies import MakePolicy
 from thalweg.operators.delta import BEFORE_TIME, FOREVER, Delta
@@ -52,6 +52,8 @@ Step = tuple[int, int, int]
 # Combinations that begin with rows which stand for some members, at the turn of one.
 NewWalk = Callable[[frozenset[int], Callable[[Place], Vector], int], Walk]
 Found = tuple[Walk, Partial]
+# An order of filters, and the ways to them: what decides on the order of look-ups.
+Route = tuple[Order, Tree]
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,8 @@ class Ran:
 
 class Pipeline:
     """`order` is one of the other members, numbered without the root. `plain` and `cached` say
-    what rows cost without and with caches, `passed` by member what look-ups did without."""
+    what rows cost without and with caches, `nanos` both, and `passed` by member what look-ups
+    did without."""
 
     def __init__(
         self,
@@ -112,7 +115,7 @@ class Pipeline:
         self.caches: dict[int, Cached] = {}
         self._cached_order: Order | None = None
         self.passed = {member: Tally() for member in self.others}
-        self.plain, self.cached = Spent(), Spent()
+        self.plain, self.cached, self.nanos = Spent(), Spent(), 0
         self._bypassed, self._cached_before = 0, 0
         # Who wants to see the combinations that come to a position, and the time that it took.
         self.watch: Callable[[int, Walk, Partial], None] | None = None
@@ -127,10 +130,6 @@ class Pipeline:
         self._untold: list[Ran] = []
         self._untold_rows = 0
 
-    @property
-    def nanos(self) -> int:
-        return self.plain.nanos + self.cached.nanos
-
     # Which way
 
     def _new_order(self, members: tuple[int, ...]) -> FilterOrder:
@@ -139,6 +138,10 @@ class Pipeline:
 
     def _as_run(self, order: Order) -> Order:
         return tuple(self.others.index(member) for member in self.members(order))
+
+    @property
+    def route(self) -> Route:
+        return self.order.order, self._tree
 
     def members(self, order: Order) -> tuple[int, ...]:
         """Members as they are looked up, in an order of filters."""
@@ -199,6 +202,7 @@ class Pipeline:
         found = self._course(path, 0, walk, partial, [], steps)
         nanos = thread_time_ns() - began
         (self.plain if is_plain else self.cached).add(len(delta), nanos)
+        self.nanos += nanos
         if is_plain and self.caches:
             self._bypassed += len(delta)
         self._learn(walk)
@@ -219,10 +223,11 @@ class Pipeline:
     ) -> list[Found]:
         """From a position on to the end."""
         found: list[Found] = []
+        watch = self.watch if self._watching <= WATCH_SHARE * self.nanos else None
         while at < len(path.lookups) and len(partial):
-            if self.watch is not None and self._watching <= WATCH_SHARE * self.nanos:
+            if watch is not None:
                 began = perf_counter_ns()
-                self.watch(at, walk, partial)
+                watch(at, walk, partial)
                 self._watching += perf_counter_ns() - began
             cached = path.cached.get(at)
             if cached is not None:
