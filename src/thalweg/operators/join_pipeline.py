@@ -167,7 +167,7 @@ class Pipeline:
         order = self.order.next()
         path = self.path(order)
         if self.order.is_trying:
-            self._even = self._even or _even_stretch(left)
+            self._even = self._even or even_stretch(left)
             return path, order, True, min(left, self._even)
         if self.order.is_unsure:
             return path, order, True, min(left, UNSURE_ROWS)
@@ -420,7 +420,7 @@ class Pipeline:
         return rows[np.unique(met) if before else met]
 
 
-def _even_stretch(rows: int) -> int:
+def even_stretch(rows: int) -> int:
     """What makes as many stretches for each of two orders, all of the same length: in a short
     one, every row takes longer."""
     pairs = rows // (2 * UNSURE_ROWS)
