@@ -144,6 +144,7 @@ class JoinCaches:
         for shared in self._caches.keys() - wanted:
             self._pool.give_back(self._caches.pop(shared))
         for members, key in wanted - self._caches.keys():
+            assert self.topology.are_joined(members), "every member finds the others by itself"
             places = tuple(place for place in self._asked_for if place[0] in members)
             segment = Segment(members, tuple(sorted(key)), places)
             cache = SegmentCache(segment, self.topology, self._schema, 0)
