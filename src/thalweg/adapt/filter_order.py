@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from time import thread_time_ns
 
 import numpy as np
 
 from thalweg.adapt.drops import Drops, Index, Mask, Order, RefiningPolicy, Times
 from thalweg.adapt.greedy import AGreedy
-from thalweg.adapt.lookout import Lookout
+from thalweg.adapt.lookout import LASTING, Lookout
 from thalweg.adapt.order_trial import TOLERABLE, Change, OrderTrial
 from thalweg.adapt.outcomes import cost, dropped_at, reaching
 from thalweg.adapt.plan_log import PlanLog
@@ -27,25 +28,30 @@ from thalweg.adapt.sample import Passing, Sample, Timed, survivors, told_apart
 # The part of the filters' time that profiling may take, and may when something has changed.
 PROFILE_SHARE, EVENT_SHARE = 0.005, 0.05
 # If changes come and go, the latter is divided by up to that which makes it the former; by no more
-# than so many if a change lasts.
-LASTING_CALM = 2.5
+# than so many if a change lasts, and at first by this, as if rows take longer.
+LASTING_CALM, QUICK = 1.5, 0.5
+# Looks after which a change is lasting where filters look into stores.
+LASTING_STORED = 2
 # Rows of a profile; fewer, if they would take longer than what it may, and than so many
 # nanoseconds.
-PROFILE_ROWS, FEWEST_PROFILE_ROWS = 1024, 256
+PROFILE_ROWS, STORED_PROFILE_ROWS, FEWEST_PROFILE_ROWS = 1024, 512, 256
 _SHORT_PROFILE, _SHORT_STORED_PROFILE = 1_000_000, 300_000
 # Chains that see fewer rows in their life, and take fewer nanoseconds, are not worth a thought.
 LEAST_ROWS, LEAST_NANOS = 20_000, 1_000_000
 # Rows of a profile that lie side by side.
 _NEIGHBOURS = 128
 # What is at least so many times as fast was worth a change. Where filters look into stores, less
-# than that is not: what one of them finds at hand, others do not.
-WORTH_IT = 1.05
+# than that is not: what one of them finds at hand, others do not. There, only what is to be faster
+# by so much is tried.
+WORTH_IT, WORTH_TRYING = 1.05, 1.1
 # What costs at most so many times as much is as good.
 _AS_GOOD = 1.02
 # Rows on which filters are timed that take but nanoseconds for a row.
 _TIMED_ROWS = 2048
 # Filters that fewer rows of a profile reach are shown more of them: so many.
 _FEW, _ENOUGH = 64, 256
+# Where times are but guessed, so many times the rows of a profile are the most for that.
+_MOST_REFINED = 8
 _NONE: Mapping[int, float] = {}
 
 
@@ -101,7 +107,7 @@ class FilterOrder:
         # profile because of a change that makes nothing slower, until one of them has paid.
         self._patience = self._calm = 1.0
         self._random = np.random.default_rng(len(order))
-        self._lookout = Lookout()
+        self._lookout = self._new_lookout()
         # The nanoseconds of all rows at which a profile is due even if nothing has changed.
         self._due = 0.0
         self._logged = 0
@@ -162,7 +168,7 @@ class FilterOrder:
         elif self._policy is not None:
             self._policy.order = change.before
         self.log.take(self.order)
-        self._lookout = Lookout(self._sampled.get(self.order))
+        self._lookout = self._new_lookout()
         self._due = self._when_due()
 
     # Profiling
@@ -182,12 +188,21 @@ class FilterOrder:
         another = self._another()
         since = self.total.nanos - self._profiled_at
         needed = self.profiled.nanos + another
-        calm = self._calm
+        return min(needed / self.total.nanos, another / since) * self._calm_now <= EVENT_SHARE
+
+    @property
+    def _calm_now(self) -> float:
+        """What the share of profiles because of a change is divided by."""
         if self._lookout.is_slower:
-            calm = 1.0
-        elif self._lookout.is_lasting:
-            calm = min(calm, LASTING_CALM)
-        return min(needed / self.total.nanos, another / since) * calm <= EVENT_SHARE
+            return QUICK
+        if self._lookout.is_lasting:
+            return min(QUICK * self._calm, LASTING_CALM)
+        # What is in windows changes little by little: wait until it has.
+        return inf if self._are_stored else self._calm
+
+    def _new_lookout(self) -> Lookout:
+        lasting = LASTING_STORED if self._are_stored else LASTING
+        return Lookout(self._sampled.get(self.order), lasting)
 
     def _another(self) -> int:
         """What a profile will take. One that was disturbed is not to be the last for long."""
@@ -209,7 +224,7 @@ class FilterOrder:
         self._observe(rows, passing)
         if self._lookout.has_changed and not self._lookout.is_slower:
             self._calm = min(2 * self._calm, EVENT_SHARE / PROFILE_SHARE)
-        self._lookout = Lookout(self._sampled.get(self.order))
+        self._lookout = self._new_lookout()
         took = prepared + self._clock() - began
         self._last_profiles.append(took)
         self._profiled_at = self.total.nanos
@@ -244,7 +259,7 @@ class FilterOrder:
             o: [*reaching(passes, self._as_run(o)), passed] for o in (self.order, better)
         }
         expected = cost(passes, self.order, times) / max(cost(passes, better, times), 1e-9)
-        if self._are_stored and expected < WORTH_IT:
+        if self._are_stored and expected < WORTH_TRYING:
             self._policy.order = self.order
         elif self._as_run(better) != self._as_run(self.order):
             least = WORTH_IT if self._are_stored else TOLERABLE
@@ -283,6 +298,8 @@ class FilterOrder:
         if wanted < _FEW or not reached[first]:
             return
         among = wanted * len(passes) // reached[first]
+        if self._are_stored and among > _MOST_REFINED * len(passes):
+            return
         some = survivors(order[:first], rows[:among].copy(), passing)
         if len(some) >= _FEW:
             bits = ~Sample(some[:wanted], passing).passes(order[first:])
@@ -304,7 +321,8 @@ class FilterOrder:
         known = [timed.row for timed in self._timed if timed.is_known]
         a_row = sum(known) if len(known) == len(self._timed) else self.total.per_row
         affordable = self._may_take() / max(a_row, 1e-9)
-        return int(min(PROFILE_ROWS, max(FEWEST_PROFILE_ROWS, affordable)))
+        most = STORED_PROFILE_ROWS if self._are_stored else PROFILE_ROWS
+        return int(min(most, max(FEWEST_PROFILE_ROWS, affordable)))
 
     def _may_take(self) -> float:
         short = _SHORT_STORED_PROFILE if self._are_stored else _SHORT_PROFILE

@@ -15,7 +15,7 @@ _FEWEST = 256
 # few stretches counts.
 _SLOWER, _STRETCHES = 1.3, 3
 # A change that is seen so many times one after the other is none of those that come and go.
-_LASTING = 8
+LASTING = 8
 
 
 class Lookout:
@@ -27,9 +27,9 @@ class Lookout:
     they are met, or not known, those that are seen first are what is compared with.
     """
 
-    def __init__(self, expected: Sequence[int] | None = None) -> None:
+    def __init__(self, expected: Sequence[int] | None = None, lasting: int = LASTING) -> None:
         self.is_slower = False
-        self._times_changed = 0
+        self._times_changed, self._lasting = 0, lasting
         self._known = expected
         self._is_sure = False
         self._few: Sequence[int] | None = None
@@ -42,7 +42,7 @@ class Lookout:
 
     @property
     def is_lasting(self) -> bool:
-        return self._times_changed >= _LASTING
+        return self._times_changed >= self._lasting
 
     @property
     def last(self) -> float | None:

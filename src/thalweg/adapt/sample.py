@@ -60,7 +60,7 @@ class Timed:
         if self.row > _DEAR or not is_dear_only:
             self._rows.clear()
 
-    def per_row(self, rows: int, nanos: int) -> float:
+    def per_row(self, rows: int, nanos: float) -> float:
         return max(nanos - self.call, _LEAST * rows) / rows
 
     def add(self, per_row: float) -> None:
@@ -139,13 +139,14 @@ class Sample:
                 due[number] = times
         # In turn: what disturbs one of them for a while disturbs all, and not all the time. Several
         # times in a row: the first one fetches what the filter needs.
-        least = dict.fromkeys(due, (_LONG, _LONG))
+        least: dict[int, tuple[float, float]] = dict.fromkeys(due, (_LONG, _LONG))
         turns, runs = (1, 1) if side_by_side is None else (_TURNS, _RUNS)
         side_by_side = self._rows if side_by_side is None else side_by_side
         for _ in range(turns):
             for number, (of_all, of_one) in least.items():
                 took = min(run(number, side_by_side)[1] for _ in range(runs))
-                one = run(number, side_by_side[:1])[1]
+                call = due[number].call if turns == 1 else 0.0
+                one = call or run(number, side_by_side[:1])[1]
                 least[number] = min(of_all, took), min(of_one, one)
         for number, (of_all, of_one) in least.items():
             due[number].call = of_one

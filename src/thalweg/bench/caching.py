@@ -18,7 +18,6 @@ import numpy as np
 
 from thalweg.adapt.caching import Candidate, prefix_candidates, segments
 from thalweg.adapt.choices import Adaptation
-from thalweg.adapt.filter_order import FilterOrder
 from thalweg.bench.cached_joins import (
     BURST_AFTER,
     POINTS,
@@ -158,7 +157,7 @@ def side_by_side(name: str, quick: bool) -> dict[str, float]:
 
 def _in_first_orders(joined: Joined) -> Joined:
     for pipeline in joined.join.pipelines:
-        pipeline.order = FilterOrder(pipeline.order.order, None)
+        pipeline.fix(pipeline.route)
     return joined
 
 

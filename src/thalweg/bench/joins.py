@@ -18,7 +18,6 @@ import numpy as np
 
 from thalweg.adapt.choices import Adaptation
 from thalweg.adapt.drops import Order
-from thalweg.adapt.filter_order import FilterOrder
 from thalweg.bench.cached_joins import DIFFERENT
 from thalweg.bench.compare import Options, Spread
 from thalweg.bench.drifting_joins import Graph, batches, chain, cycle, star
@@ -29,7 +28,7 @@ from thalweg.bench.plot import Chart, Mark, Series
 from thalweg.bench.simulated_filters import best_order
 from thalweg.bench.trial import in_own_process
 from thalweg.operators.delta import Delta
-from thalweg.operators.join_pipeline import Pipeline
+from thalweg.operators.join_pipeline import Pipeline, Route
 
 ROWS, QUICK_ROWS = 200_000, 10_000
 # Batches of a phase, each of a second, and those after which its windows are its own.
@@ -46,8 +45,7 @@ MOST_ORDERS = 24
 SCOUTED_ROWS = 8192
 ORDERS = Adaptation(caches="off")
 
-# By pipeline: an order.
-Orders = dict[int, Order]
+Routes = dict[int, Route]
 
 
 @dataclass
@@ -170,9 +168,9 @@ def _shares(count: int) -> list[list[float]]:
     ]
 
 
-def _fix(joined: Joined, orders: Orders) -> None:
+def _fix(joined: Joined, routes: Routes) -> None:
     for pipeline in joined.join.pipelines:
-        pipeline.order = FilterOrder(orders[pipeline.root], None)
+        pipeline.fix(routes[pipeline.root])
 
 
 # The best orders
@@ -180,37 +178,48 @@ def _fix(joined: Joined, orders: Orders) -> None:
 
 def _scouted(
     graph: Graph, phases: Sequence[Sequence[float]], rows: int
-) -> tuple[list[Orders], Orders]:
-    """The best orders of each phase, and the best for all of them."""
+) -> tuple[list[Routes], Routes]:
+    """The best routes of each phase, and the best for all of them."""
     random = np.random.default_rng(7)
     scouts, last = [], []
     for shares in phases:
         scout = Joined(graph.script(), ORDERS)
-        _fix(scout, {p.root: p.order.order for p in scout.join.pipelines})
+        _fix(scout, {p.root: p.route for p in scout.join.pipelines})
         for batch in batches(graph, shares, rows, range(FILLED), random):
             scout.step(batch)
         scouts.append(scout)
         last.append(batch)
-    best: list[Orders] = [{} for _ in phases]
-    fixed: Orders = {}
+    best: list[Routes] = [{} for _ in phases]
+    fixed: Routes = {}
     for root in range(graph.members):
         pipelines = [scout.join.pipelines[root] for scout in scouts]
         deltas = [_some(batch[f"R{root}"]) for batch in last]
-        orders = sorted({o for p, d in zip(pipelines, deltas, strict=True) for o in _orders(p, d)})
+        routes: list[Route] = []
+        for pipeline, delta in zip(pipelines, deltas, strict=True):
+            routes += [route for route in _routes(pipeline, delta) if route not in routes]
         times = np.array(
             [
-                [_time(pipeline, order, delta) for order in orders]
+                [_time(pipeline, route, delta) for route in routes]
                 for pipeline, delta in zip(pipelines, deltas, strict=True)
             ]
         )
         for phase, row in enumerate(times):
-            best[phase][root] = orders[int(row.argmin())]
-        fixed[root] = orders[int(times.sum(axis=0).argmin())]
+            best[phase][root] = routes[int(row.argmin())]
+        fixed[root] = routes[int(times.sum(axis=0).argmin())]
     return best, fixed
 
 
 def _some(delta: Delta) -> Delta:
     return delta.part(slice(0, SCOUTED_ROWS))
+
+
+def _routes(pipeline: Pipeline, delta: Delta) -> Iterator[Route]:
+    """By the first ways and by those that multiply least, where these are others."""
+    order, first = pipeline.route
+    tree, _ = pipeline.best_tree(delta)
+    for ways in [first] if tree == first else [first, tree]:
+        pipeline.fix((order, ways))
+        yield from ((one, ways) for one in _orders(pipeline, delta))
 
 
 def _orders(pipeline: Pipeline, delta: Delta) -> Iterator[Order]:
@@ -237,10 +246,10 @@ def _orders(pipeline: Pipeline, delta: Delta) -> Iterator[Order]:
     yield from list(ways.values())[:MOST_ORDERS]
 
 
-def _time(pipeline: Pipeline, order: Order, delta: Delta) -> float:
+def _time(pipeline: Pipeline, route: Route, delta: Delta) -> float:
     """Nanoseconds for a row, the least of a few times."""
     taken = []
-    pipeline.order = FilterOrder(order, None)
+    pipeline.fix(route)
     for _ in range(4):
         began = thread_time_ns()
         list(pipeline.run(delta))

@@ -46,7 +46,7 @@ TREE_EVERY = 4
 MANY_PARTNERS = 1.5
 
 # Fewer rows are not worth saying how they went.
-TOLD_ROWS = 16_384
+TOLD_ROWS = 8192
 # Rows that came to a look-up, those that left it, and its nanoseconds.
 Step = tuple[int, int, int]
 # Combinations that begin with rows which stand for some members, at the turn of one.
@@ -105,7 +105,7 @@ class Pipeline:
         self._conditioned = conditioned
         first = topology.first_orders[root]
         self._is_free = make is not None and topology.is_connected and len(self.others) > 1
-        self._tree = spanning_tree(root, topology.neighbours)
+        self._tree: Tree = spanning_tree(root, topology.neighbours)
         self._make = make if self._is_free else None
         self.order = self._new_order(first)
         self._paths: dict[Order, Path] = {}
@@ -126,6 +126,8 @@ class Pipeline:
         self._tried = 0
         # Rows in the stretches of a trial, in this batch.
         self._even = 0
+        # Rows that were profiled, and what there is for them behind the gate.
+        self._known_behind: tuple[Index, Found] | None = None
         # Stretches in the order of now that it does not know of yet, and their rows.
         self._untold: list[Ran] = []
         self._untold_rows = 0
@@ -140,8 +142,20 @@ class Pipeline:
         return tuple(self.others.index(member) for member in self.members(order))
 
     @property
+    def _gate(self) -> int | None:
+        """The member that is on the way to all others: it is looked up first in every order."""
+        first = [member for member, near in self._tree.items() if near == self.root]
+        return first[0] if len(first) == 1 else None
+
+    @property
     def route(self) -> Route:
         return self.order.order, self._tree
+
+    def fix(self, route: Route) -> None:
+        """Take a route from now on, whatever happens."""
+        order, self._tree = route
+        self._paths.clear()
+        self.order = FilterOrder(order, None)
 
     def members(self, order: Order) -> tuple[int, ...]:
         """Members as they are looked up, in an order of filters."""
@@ -350,7 +364,8 @@ class Pipeline:
                 break
             way = path_to(lookup.member, self._tree)
             if took_by.keys() >= set(way[:-1]):
-                took_by[lookup.member] = spent[at] / rows + sum(took_by[m] for m in way[-2:-1])
+                ahead = (took_by[m] for m in way[-2:-1] if m != self._gate)
+                took_by[lookup.member] = spent[at] / rows + sum(ahead)
         in_place = {self.others.index(member): took for member, took in took_by.items()}
         self.order.ran(order, [rows, *left], nanos, in_place)
 
@@ -366,9 +381,11 @@ class Pipeline:
         if self._topology.has_cycles and self.order.profiles % TREE_EVERY == 0:
             self._choose_tree(delta)
         self.order.profile(np.arange(len(delta)), passing, perf_counter_ns() - began)
+        self._known_behind = None
 
-    def _choose_tree(self, delta: Delta) -> None:
-        """Where there are several ways to a member, those that multiply rows least."""
+    def best_tree(self, delta: Delta) -> tuple[Tree, float]:
+        """Where there are several ways to a member, those that multiply rows least; and how many
+        times fewer partners that makes."""
         known: dict[tuple[int, int], float] = {}
 
         def fan_out(near: int, far: int) -> float:
@@ -378,6 +395,10 @@ class Pipeline:
 
         tree = spanning_tree(self.root, self._topology.neighbours, fan_out)
         gain = sum(fan_out(self._tree[m], m) for m in tree) / sum(fan_out(tree[m], m) for m in tree)
+        return tree, gain
+
+    def _choose_tree(self, delta: Delta) -> None:
+        tree, gain = self.best_tree(delta)
         if gain > CLEARLY_BETTER:
             changes = self.order.changes
             self._tree = tree
@@ -409,15 +430,34 @@ class Pipeline:
 
     def met(self, delta: Delta, member: int, rows: Index) -> Index:
         """The rows for which there is something along the path to a member."""
+        *before, last = self._topology.lookups(self.root, path_to(member, self._tree))
+        if before and before[0].member == self._gate:
+            walk, partial = self._behind_gate(delta, rows, before[0])
+            ahead = before[1:]
+        else:
+            (walk, partial), ahead = self._begun(delta, rows), before
+        for lookup in ahead:
+            partial = walk.expand(lookup, partial)
+        met = walk.drop(last, partial).rows[BASE]
+        # Once each: they are in order.
+        return rows[met[np.diff(met, prepend=-1) > 0] if before else met]
+
+    def _begun(self, delta: Delta, rows: Index) -> Found:
         walk = self._new_walk(
             frozenset((self.root,)), lambda p: delta.columns[p[1]].take(rows), self.root
         )
-        partial = walk.begin(delta.start[rows], delta.end[rows], delta.weight[rows])
-        *before, last = self._topology.lookups(self.root, path_to(member, self._tree))
-        for lookup in before:
-            partial = walk.expand(lookup, partial)
-        met = walk.drop(last, partial).rows[BASE]
-        return rows[np.unique(met) if before else met]
+        return walk, walk.begin(delta.start[rows], delta.end[rows], delta.weight[rows])
+
+    def _behind_gate(self, delta: Delta, rows: Index, gate: Lookup) -> Found:
+        """Rows with what there is in the member that is on every way: looked up once for all
+        that is asked about the same rows."""
+        known = self._known_behind
+        if known is None or not np.array_equal(known[0], rows):
+            walk, partial = self._begun(delta, rows)
+            known = rows.copy(), (walk, walk.expand(gate, partial))
+            self._known_behind = known
+        walk, partial = known[1]
+        return walk.copy(), partial
 
 
 def even_stretch(rows: int) -> int:
