@@ -22,7 +22,7 @@ from thalweg.bench.drifting_joins import batches, star
 from thalweg.bench.filter_race import Filters, Race
 from thalweg.bench.findings import Bar, Findings
 from thalweg.bench.intervals import lower_end
-from thalweg.bench.joined import OFF, Joined, digest, repeated
+from thalweg.bench.joined import OFF, Joined, digest, keep_what_is_loaded, repeated
 from thalweg.bench.probe_filters import Setting
 from thalweg.bench.trial import in_own_process
 from thalweg.operators.delta import Delta
@@ -130,4 +130,6 @@ def _joins(
                 break
         if number:
             taken.add(np.array(seconds))
+        else:
+            keep_what_is_loaded()
     return taken

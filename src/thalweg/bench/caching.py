@@ -31,7 +31,7 @@ from thalweg.bench.cached_joins import (
 from thalweg.bench.compare import Options, Spread
 from thalweg.bench.findings import Bar, Findings
 from thalweg.bench.intervals import lower_end
-from thalweg.bench.joined import OFF, Joined, digest
+from thalweg.bench.joined import OFF, Joined, digest, keep_what_is_loaded
 from thalweg.bench.trial import in_own_process
 
 CACHED = Adaptation(filters="off", joins="off")
@@ -98,6 +98,7 @@ def bench(options: Options, folder: Path) -> Findings:
 def measure(number: int, repeats: int, quick: bool) -> Measured:
     case, found, random = CASES[number], Measured(), np.random.default_rng(3)
     race(case, [Joined(case.script, OFF), Joined(case.script, CACHED)], random, quick=True)
+    keep_what_is_loaded()
     for _ in range(repeats):
         runs = [Joined(case.script, OFF), Joined(case.script, CACHED)]
         found.is_right &= race(case, runs, random, quick)

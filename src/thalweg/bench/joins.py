@@ -23,7 +23,7 @@ from thalweg.bench.compare import Options, Spread
 from thalweg.bench.drifting_joins import Graph, batches, chain, cycle, star
 from thalweg.bench.findings import Bar, Findings
 from thalweg.bench.intervals import lower_end
-from thalweg.bench.joined import Joined, digest, repeated
+from thalweg.bench.joined import Joined, digest, keep_what_is_loaded, repeated
 from thalweg.bench.plot import Chart, Mark, Series
 from thalweg.bench.simulated_filters import best_order
 from thalweg.bench.trial import in_own_process
@@ -100,6 +100,7 @@ def measure(graph: Graph, rows: int, repeats: int) -> Measured:
     warm = Joined(graph.script(), ORDERS)
     for batch in batches(graph, phases[0], rows, range(FILLED), random):
         warm.step(batch)
+    keep_what_is_loaded()
     found = Measured()
     for _ in range(repeats):
         runs = [Joined(graph.script(), ORDERS) for _ in range(3)]
