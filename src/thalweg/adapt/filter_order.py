@@ -32,10 +32,14 @@ PROFILE_SHARE, EVENT_SHARE = 0.005, 0.05
 LASTING_CALM, QUICK = 1.5, 0.5
 # Looks after which a change is lasting where filters look into stores.
 LASTING_STORED = 2
+# How many times longer than for a profile because of a change it is waited for the next one.
+SECOND_LOOK = 4.0
+# How many times longer the next profile is waited for after a decision that did not pay.
+MORE_PATIENCE = 4.0
 # Rows of a profile; fewer, if they would take longer than what it may, and than so many
 # nanoseconds.
-PROFILE_ROWS, STORED_PROFILE_ROWS, FEWEST_PROFILE_ROWS = 1024, 512, 256
-_SHORT_PROFILE, _SHORT_STORED_PROFILE = 1_000_000, 300_000
+PROFILE_ROWS, FEWEST_PROFILE_ROWS = 1024, 256
+_SHORT_PROFILE = 1_000_000
 # Chains that see fewer rows in their life, and take fewer nanoseconds, are not worth a thought.
 LEAST_ROWS, LEAST_NANOS = 20_000, 1_000_000
 # Rows of a profile that lie side by side.
@@ -43,7 +47,7 @@ _NEIGHBOURS = 128
 # What is at least so many times as fast was worth a change. Where filters look into stores, less
 # than that is not: what one of them finds at hand, others do not. There, only what is to be faster
 # by so much is tried.
-WORTH_IT, WORTH_TRYING = 1.05, 1.1
+WORTH_IT, WORTH_TRYING = 1.05, 1.05
 # What costs at most so many times as much is as good.
 _AS_GOOD = 1.02
 # Rows on which filters are timed that take but nanoseconds for a row.
@@ -99,7 +103,9 @@ class FilterOrder:
         self._trial: OrderTrial | None = None
         self._timed = [Timed() for _ in order]
         # By filter: what a row took where most rows met it, and so all that it needs was at hand.
+        # The same of the last stretch alone.
         self._in_place: dict[int, float] = {}
+        self._last_in_place = _NONE
         self._log = PlanLog()
         # The same of the last profile's rows, by order.
         self._sampled: dict[Order, list[int]] = {}
@@ -147,6 +153,7 @@ class FilterOrder:
         self.total.nanos += nanos
         if self._policy is None:
             return
+        self._last_in_place = in_place
         for number, took in in_place.items():
             self._in_place[number] = (self._in_place.get(number, took) + took) / 2
         if self._trial is not None:
@@ -162,14 +169,17 @@ class FilterOrder:
         if change.measured >= WORTH_IT:
             self._patience = self._calm = 1.0
         else:
-            self._patience *= 4
+            self._patience *= MORE_PATIENCE
         if change.is_kept:
             self.order = change.after
         elif self._policy is not None:
             self._policy.order = change.before
         self.log.take(self.order)
         self._lookout = self._new_lookout()
-        self._due = self._when_due()
+        # A trial may have been disturbed, or too early: there is another one soon, and if that
+        # does not pay either, not so soon.
+        again = self._patience / MORE_PATIENCE * self._another() / EVENT_SHARE
+        self._due = min(self._when_due(), self.total.nanos + again)
 
     # Profiling
 
@@ -185,10 +195,10 @@ class FilterOrder:
             return True
         # Because of a change, another one must still be within its share of all time, or of the
         # time since the last one.
-        another = self._another()
+        another, calm = self._another(), self._calm_now
         since = self.total.nanos - self._profiled_at
-        needed = self.profiled.nanos + another
-        return min(needed / self.total.nanos, another / since) * self._calm_now <= EVENT_SHARE
+        is_affordable = (self.profiled.nanos + another) * calm <= EVENT_SHARE * self.total.nanos
+        return is_affordable or another * calm <= EVENT_SHARE * since
 
     @property
     def _calm_now(self) -> float:
@@ -220,9 +230,10 @@ class FilterOrder:
             self._policy.forget()
             for timed in self._timed:
                 timed.forget(is_dear_only=not self._are_stored)
-            self._in_place.clear()
+            self._in_place = dict(self._last_in_place)
         self._observe(rows, passing)
-        if self._lookout.has_changed and not self._lookout.is_slower:
+        has_changed = self._lookout.has_changed
+        if has_changed and not self._lookout.is_slower:
             self._calm = min(2 * self._calm, EVENT_SHARE / PROFILE_SHARE)
         self._lookout = self._new_lookout()
         took = prepared + self._clock() - began
@@ -231,13 +242,17 @@ class FilterOrder:
         self.profiled.add(len(rows), took)
         self.profiles += 1
         self._due = self._when_due()
+        if has_changed:
+            # The change may not have been over: there is another look at what came of it.
+            later = SECOND_LOOK * self._another() / EVENT_SHARE
+            self._due = min(self._due, self.total.nanos + later)
 
     def _observe(self, rows: Index, passing: Passing) -> None:
         assert self._policy is not None
         sample = Sample(self._some(rows), passing)
-        untimed = [None if n in self._in_place else t for n, t in enumerate(self._timed)]
+        to_time = [None if n in self._in_place else t for n, t in enumerate(self._timed)]
         again = None if self._are_stored else rows[:_TIMED_ROWS]
-        passes = sample.timed_passes(untimed, self._clock, again)
+        passes = sample.timed_passes(to_time, self._clock, again)
         known = [self._in_place.get(n, timed.row) for n, timed in enumerate(self._timed)]
         times = told_apart(known)
         at = dropped_at(passes, self.order)
@@ -321,9 +336,7 @@ class FilterOrder:
         known = [timed.row for timed in self._timed if timed.is_known]
         a_row = sum(known) if len(known) == len(self._timed) else self.total.per_row
         affordable = self._may_take() / max(a_row, 1e-9)
-        most = STORED_PROFILE_ROWS if self._are_stored else PROFILE_ROWS
-        return int(min(most, max(FEWEST_PROFILE_ROWS, affordable)))
+        return int(min(PROFILE_ROWS, max(FEWEST_PROFILE_ROWS, affordable)))
 
     def _may_take(self) -> float:
-        short = _SHORT_STORED_PROFILE if self._are_stored else _SHORT_PROFILE
-        return max(PROFILE_SHARE * self.total.nanos, short)
+        return max(PROFILE_SHARE * self.total.nanos, _SHORT_PROFILE)

@@ -19,6 +19,8 @@ _LONG, _DEAR = 300_000, 100.0
 # In how many turns what is short is timed, and how often in each; and at which profiles, beside
 # all that are a multiple of the last one.
 _TURNS, _RUNS, _TIMED_AT = 2, 2, (1, 4, 16)
+# How often they are timed on the rows that they were asked about.
+_RUNS_ON_THE_SAME = 3
 # A single time that is so many times the one that is known says that it has changed.
 _OTHER_TIME = 2.0
 # Nanoseconds that any row takes.
@@ -135,12 +137,12 @@ class Sample:
             times.profiles += 1
             if spent >= _LONG:
                 times.add(times.per_row(len(self._rows), spent))
-            elif times.is_due(times.per_row(len(self._rows), spent)):
+            elif side_by_side is None or times.is_due(times.per_row(len(self._rows), spent)):
                 due[number] = times
         # In turn: what disturbs one of them for a while disturbs all, and not all the time. Several
         # times in a row: the first one fetches what the filter needs.
         least: dict[int, tuple[float, float]] = dict.fromkeys(due, (_LONG, _LONG))
-        turns, runs = (1, 1) if side_by_side is None else (_TURNS, _RUNS)
+        turns, runs = (1, _RUNS_ON_THE_SAME) if side_by_side is None else (_TURNS, _RUNS)
         side_by_side = self._rows if side_by_side is None else side_by_side
         for _ in range(turns):
             for number, (of_all, of_one) in least.items():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from time import perf_counter_ns, thread_time_ns
 
 import numpy as np
@@ -358,14 +359,18 @@ class Pipeline:
                 spent[at] += took
         self._untold.clear()
         self._untold_rows = 0
+        # By member: what a row takes for all on the way to it, and the combinations that one makes.
         took_by: dict[int, float] = {}
+        many: dict[int, float] = {}
         for at, lookup in enumerate(path.lookups):
             if came[at] < rows / 2 or rows < TIMED_ROWS:
                 break
-            way = path_to(lookup.member, self._tree)
-            if took_by.keys() >= set(way[:-1]):
-                ahead = (took_by[m] for m in way[-2:-1] if m != self._gate)
-                took_by[lookup.member] = spent[at] / rows + sum(ahead)
+            *way, _ = path_to(lookup.member, self._tree)
+            if took_by.keys() >= set(way):
+                found = prod(many[m] for m in way)
+                ahead = sum(took_by[m] for m in way[-1:] if m != self._gate)
+                took_by[lookup.member] = ahead + found * spent[at] / came[at]
+                many[lookup.member] = left[at] / came[at]
         in_place = {self.others.index(member): took for member, took in took_by.items()}
         self.order.ran(order, [rows, *left], nanos, in_place)
 
