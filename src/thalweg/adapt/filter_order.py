@@ -176,10 +176,9 @@ class FilterOrder:
             self._policy.order = change.before
         self.log.take(self.order)
         self._lookout = self._new_lookout()
-        # A trial may have been disturbed, or too early: there is another one soon, and if that
-        # does not pay either, not so soon.
-        again = self._patience / MORE_PATIENCE * self._another() / EVENT_SHARE
-        self._due = min(self._when_due(), self.total.nanos + again)
+        # A trial may have been too early for windows that still change: there is another one soon,
+        # and if that does not pay either, not so soon.
+        self._due = self._sooner(self._patience / MORE_PATIENCE)
 
     # Profiling
 
@@ -218,6 +217,12 @@ class FilterOrder:
         """What a profile will take. One that was disturbed is not to be the last for long."""
         return min(self._last_profiles, default=0)
 
+    def _sooner(self, calm: float) -> float:
+        """When a profile is due, if it may take its share of the time from now on divided by
+        so many. Nothing but what is stored goes on to change for a while."""
+        soon = self.total.nanos + calm * self._another() / EVENT_SHARE
+        return min(self._when_due(), soon) if self._are_stored else self._when_due()
+
     def _when_due(self) -> float:
         return (self.profiled.nanos + self._another()) * self._patience / PROFILE_SHARE
 
@@ -241,11 +246,8 @@ class FilterOrder:
         self._profiled_at = self.total.nanos
         self.profiled.add(len(rows), took)
         self.profiles += 1
-        self._due = self._when_due()
-        if has_changed:
-            # The change may not have been over: there is another look at what came of it.
-            later = SECOND_LOOK * self._another() / EVENT_SHARE
-            self._due = min(self._due, self.total.nanos + later)
+        # The change may not have been over: there is another look at what came of it.
+        self._due = self._sooner(SECOND_LOOK) if has_changed else self._when_due()
 
     def _observe(self, rows: Index, passing: Passing) -> None:
         assert self._policy is not None
