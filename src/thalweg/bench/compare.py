@@ -35,7 +35,7 @@ class Options:
         return self.rows or (quick if self.quick else usual)
 
     def repeats_or(self, usual: int, fewest: int = 1) -> int:
-        return fewest if self.quick else max(fewest, self.repeats or usual)
+        return max(fewest, self.repeats or (1 if self.quick else usual))
 
 
 @dataclass(frozen=True, slots=True)
