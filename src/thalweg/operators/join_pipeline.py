@@ -8,7 +8,7 @@ are. Caches may stand for some look-ups; what is not in them is looked up.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 from time import perf_counter_ns, thread_time_ns
 
@@ -77,6 +77,26 @@ class Path:
 
 
 @dataclass(frozen=True, slots=True)
+class Course:
+    """Rows on a path: look-ups whose partners are still to be found, and what each did."""
+
+    path: Path
+    walk: Walk
+    waiting: list[Lookup] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """What there is behind the gate for some rows."""
+
+    delta: Delta
+    rows: Index
+    gate: Lookup
+    found: Found
+
+
+@dataclass(frozen=True, slots=True)
 class Ran:
     """A stretch of rows: how many, what they took, and what each look-up did."""
 
@@ -127,8 +147,8 @@ class Pipeline:
         self._tried = 0
         # Rows in the stretches of a trial, in this batch.
         self._even = 0
-        # Rows that were profiled, and what there is for them behind the gate.
-        self._known_behind: tuple[Index, Found] | None = None
+        # What there is behind the gate for the rows that were last asked about.
+        self._behind: Behind | None = None
         # Stretches in the order of now that it does not know of yet, and their rows.
         self._untold: list[Ran] = []
         self._untold_rows = 0
@@ -213,8 +233,8 @@ class Pipeline:
         walk = self._new_walk(frozenset((self.root,)), lambda p: delta.columns[p[1]], self.root)
         began = thread_time_ns()
         partial = walk.begin(delta.start, delta.end, delta.weight)
-        steps: list[Step] = []
-        found = self._course(path, 0, walk, partial, [], steps)
+        course = Course(path, walk)
+        found = self._go(course, 0, partial)
         nanos = thread_time_ns() - began
         (self.plain if is_plain else self.cached).add(len(delta), nanos)
         self.nanos += nanos
@@ -222,21 +242,14 @@ class Pipeline:
             self._bypassed += len(delta)
         self._learn(walk)
         if self._is_free and is_plain:
-            self._tell(order, path, Ran(len(delta), nanos, steps))
+            self._tell(order, path, Ran(len(delta), nanos, course.steps))
             if not self._untold and self.order.wants_profile and not self.caches:
                 self._profile(delta)
         return found
 
-    def _course(
-        self,
-        path: Path,
-        at: int,
-        walk: Walk,
-        partial: Partial,
-        waiting: list[Lookup],
-        steps: list[Step],
-    ) -> list[Found]:
+    def _go(self, course: Course, at: int, partial: Partial) -> list[Found]:
         """From a position on to the end."""
+        path, walk, waiting = course.path, course.walk, course.waiting
         found: list[Found] = []
         watch = self.watch if self._watching <= WATCH_SHARE * self.nanos else None
         while at < len(path.lookups) and len(partial):
@@ -252,23 +265,16 @@ class Pipeline:
                     other = walk.copy()
                     for lookup in cached.lookups:
                         missed = other.expand(lookup, missed)
-                    found += self._course(path, at, other, missed, list(waiting), [])
+                    found += self._go(Course(path, other, list(waiting)), at, missed)
                 continue
-            partial = self._look_up(path, at, walk, partial, waiting, steps)
+            partial = self._look_up(course, at, partial)
             at += 1
         if waiting and len(partial):
             partial = walk.generate(waiting, partial)
         return [*found, (walk, partial)] if len(partial) else found
 
-    def _look_up(
-        self,
-        path: Path,
-        at: int,
-        walk: Walk,
-        partial: Partial,
-        waiting: list[Lookup],
-        steps: list[Step],
-    ) -> Partial:
+    def _look_up(self, course: Course, at: int, partial: Partial) -> Partial:
+        path, walk, waiting = course.path, course.walk, course.waiting
         lookup, can_wait = path.lookups[at], path.can_wait[at]
         is_last = at == len(path.lookups) - 1
         came, began = len(partial), perf_counter_ns()
@@ -282,7 +288,7 @@ class Pipeline:
             partial = walk.expand(lookup, partial)
         step = came, len(partial), perf_counter_ns() - began
         self.passed[lookup.member].add(*step)
-        steps.append(step)
+        course.steps.append(step)
         return partial
 
     # Caches
@@ -386,7 +392,7 @@ class Pipeline:
         if self._topology.has_cycles and self.order.profiles % TREE_EVERY == 0:
             self._choose_tree(delta)
         self.order.profile(np.arange(len(delta)), passing, perf_counter_ns() - began)
-        self._known_behind = None
+        self._behind = None
 
     def best_tree(self, delta: Delta) -> tuple[Tree, float]:
         """Where there are several ways to a member, those that multiply rows least; and how many
@@ -456,12 +462,13 @@ class Pipeline:
     def _behind_gate(self, delta: Delta, rows: Index, gate: Lookup) -> Found:
         """Rows with what there is in the member that is on every way: looked up once for all
         that is asked about the same rows."""
-        known = self._known_behind
-        if known is None or not np.array_equal(known[0], rows):
-            walk, partial = self._begun(delta, rows)
-            known = rows.copy(), (walk, walk.expand(gate, partial))
-            self._known_behind = known
-        walk, partial = known[1]
+        known = self._behind
+        is_known = known is not None and known.delta is delta and known.gate == gate
+        if known is None or not is_known or not np.array_equal(known.rows, rows):
+            own = rows.copy()
+            walk, partial = self._begun(delta, own)
+            known = self._behind = Behind(delta, own, gate, (walk, walk.expand(gate, partial)))
+        walk, partial = known.found
         return walk.copy(), partial
 
 
