@@ -74,13 +74,13 @@ def test_what_is_behind_the_gate_is_that_of_the_rows_asked_about() -> None:
         joined.step(batch)
     pipeline = joined.join.pipelines[3]
     assert pipeline._gate == 1
-    answers = []
     # The same numbers of rows of one batch and of another; and others of the same batch.
-    for batch, some in ((made[3], 0), (made[2], 0), (made[2], 300)):
-        delta = batch["R3"]
-        rows = np.arange(some, some + 200)
-        for member in pipeline.others:
-            found = pipeline.met(delta, member, rows)
-            assert found.tolist() == met_one_by_one(pipeline, delta, member, rows)
-            answers.append(found.tolist())
-    assert len({str(answer) for answer in answers}) > 3
+    asked = [
+        (batch["R3"], np.arange(some, some + 200), member)
+        for batch, some in ((made[3], 0), (made[2], 0), (made[2], 300))
+        for member in pipeline.others
+    ]
+    found = [pipeline.met(delta, member, rows).tolist() for delta, rows, member in asked]
+    for (delta, rows, member), these in zip(asked, found, strict=True):
+        assert these == met_one_by_one(pipeline, delta, member, rows)
+    assert len({str(these) for these in found}) > 3
