@@ -11,7 +11,7 @@ import pytest
 
 from thalweg.adapt import cache_memory
 from thalweg.adapt.caching import Candidate, segments
-from thalweg.adapt.filter_order import FilterOrder
+from thalweg.adapt.lookup_order import LookupOrder
 from thalweg.operators import join_pipeline
 from thalweg.operators.base import Moment
 from thalweg.operators.delta import Delta
@@ -37,7 +37,7 @@ class Forced:
         patch.setattr(JoinRun, "step", lambda run, *given: self.step(run, *given))
         patch.setattr(Pipeline, "_next", lambda pipeline, left: self.next(pipeline, left))
         patch.setattr(cache_memory, "PAGE", 256)
-        patch.setattr(FilterOrder, "is_unsure", False)
+        patch.setattr(LookupOrder, "is_unsure", False)
         patch.setattr(join_pipeline, "MANY_PARTNERS", 1.5)
         patch.setattr(join_pipeline, "BYPASS_SHARE", 0.0)
 

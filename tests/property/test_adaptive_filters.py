@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from test_compiled import Uncompiled
 
-from thalweg.adapt import filter_order
+from thalweg.adapt import adaptive_order
 from thalweg.adapt.drops import Drops, Index, Mask, Order, Times
 from thalweg.adapt.filter_order import FilterOrder
 from thalweg.adapt.outcomes import cost
@@ -194,8 +194,8 @@ def test_answers_do_not_depend_on_the_order_of_filters(
 
     monkeypatch.setattr(chain, "STRETCH_ROWS", 16)
     monkeypatch.setattr(chain, "TRIED_STRETCH_ROWS", 16)
-    monkeypatch.setattr(filter_order, "LEAST_ROWS", 0)
-    monkeypatch.setattr(filter_order, "PROFILE_SHARE", 1e9)
+    monkeypatch.setattr(adaptive_order, "LEAST_ROWS", 0)
+    monkeypatch.setattr(adaptive_order, "PROFILE_SHARE", 1e9)
     monkeypatch.setattr(FilterOrder, "next", any_order)
     for seed in range(part, 240, 4):
         case = random_case(seed)

@@ -10,11 +10,14 @@ import numpy as np
 import pytest
 from join_cases import join_case
 
-from thalweg.adapt import filter_order
-from thalweg.adapt.filter_order import FilterOrder
-from thalweg.bench.drifting_joins import batches, chain
+from thalweg.adapt import adaptive_order, lookup_order
+from thalweg.adapt.drops import Mask
+from thalweg.adapt.join_order import path_to
+from thalweg.adapt.lookup_order import LookupOrder
+from thalweg.bench.drifting_joins import Graph, batches, chain, cycle, star
 from thalweg.bench.joined import ORDERS, Joined
 from thalweg.operators import join_pipeline
+from thalweg.operators.delta import Delta
 from thalweg.operators.join_pipeline import Pipeline
 from thalweg.testing.compare import differences
 from thalweg.testing.engines import batched, placed, reference
@@ -26,22 +29,25 @@ class Eager:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.did: Counter[str] = Counter()
-        for name in ("LEAST_ROWS", "LEAST_NANOS", "WORTH_TRYING", "WORTH_IT"):
-            patch.setattr(filter_order, name, 0)
-        patch.setattr(filter_order, "MORE_PATIENCE", 1.0)
-        patch.setattr(filter_order, "PROFILE_SHARE", 1e9)
-        patch.setattr(filter_order, "EVENT_SHARE", 1e9)
-        for name in ("UNSURE_ROWS", "TIMED_ROWS", "TOLD_ROWS", "TREE_EVERY"):
+        for name in ("LEAST_ROWS", "LEAST_NANOS", "WORTH_IT"):
+            patch.setattr(adaptive_order, name, 0)
+        for name in ("worth_trying", "least_gain"):
+            patch.setattr(LookupOrder, name, 0.0)
+        patch.setattr(adaptive_order, "MORE_PATIENCE", 1.0)
+        patch.setattr(adaptive_order, "PROFILE_SHARE", 1e9)
+        patch.setattr(adaptive_order, "EVENT_SHARE", 1e9)
+        patch.setattr(lookup_order, "TIMED_ROWS", 1)
+        for name in ("UNSURE_ROWS", "TOLD_ROWS", "TREE_EVERY"):
             patch.setattr(join_pipeline, name, 1)
-        self._profile, self._decide = FilterOrder.profile, FilterOrder._decide
-        patch.setattr(FilterOrder, "profile", lambda order, *given: self.profile(order, *given))
-        patch.setattr(FilterOrder, "_decide", lambda order, change: self.decide(order, change))
+        self._profile, self._decide = LookupOrder.profile, LookupOrder._decide
+        patch.setattr(LookupOrder, "profile", lambda order, *given: self.profile(order, *given))
+        patch.setattr(LookupOrder, "_decide", lambda order, change: self.decide(order, change))
 
-    def profile(self, order: FilterOrder, *given: Any) -> None:
+    def profile(self, order: LookupOrder, *given: Any) -> None:
         self.did["profiles"] += 1
         self._profile(order, *given)
 
-    def decide(self, order: FilterOrder, change: Any) -> None:
+    def decide(self, order: LookupOrder, change: Any) -> None:
         self.did["kept" if change.is_kept else "taken back"] += 1
         self._decide(order, change)
 
@@ -63,24 +69,35 @@ def test_answers_do_not_depend_on_what_is_tried(monkeypatch: pytest.MonkeyPatch)
     assert eager.did["kept"] > 50, eager.did
 
 
-def met_one_by_one(pipeline: Pipeline, delta: Any, member: int, rows: Any) -> list[int]:
-    return [int(row) for row in rows if len(pipeline.met(delta, member, np.array([row])))]
+def met_one_by_one(pipeline: Pipeline, delta: Delta) -> Mask:
+    """Row by row and path by path, look-up after look-up."""
+    _, tree = pipeline.route
+    found = np.zeros((len(delta), len(pipeline.others)), np.bool_)
+    for row in range(len(delta)):
+        one = delta.take(np.array([row]))
+        for i, member in enumerate(pipeline.others):
+            walk = pipeline._new_walk(
+                frozenset((pipeline.root,)),
+                lambda place, one=one: one.columns[place[1]],  # type: ignore[misc]
+                pipeline.root,
+            )
+            partial = walk.begin(one.start, one.end, one.weight)
+            for lookup in pipeline._topology.lookups(pipeline.root, path_to(member, tree)):
+                partial = walk.expand(lookup, partial)
+            found[row, i] = len(partial) > 0
+    return found
 
 
-def test_what_is_behind_the_gate_is_that_of_the_rows_asked_about() -> None:
-    joined = Joined(chain(4).script(), ORDERS)
-    made = list(batches(chain(4), (0.5, 0.6, 0.7), 40_000, range(4), np.random.default_rng(5)))
-    for batch in made:
+@pytest.mark.parametrize("graph", [star(4), chain(5), cycle(4)], ids=lambda graph: graph.name)
+def test_what_is_scouted_is_what_is_there(graph: Graph) -> None:
+    joined = Joined(graph.script(), ORDERS)
+    shares = (0.5, 0.6, 0.7, 0.4)[: len(graph.edges)]
+    for batch in batches(graph, shares, 20_000, range(4), np.random.default_rng(5)):
         joined.step(batch)
-    pipeline = joined.join.pipelines[3]
-    assert pipeline._gate == 1
-    # The same numbers of rows of one batch and of another; and others of the same batch.
-    asked = [
-        (batch["R3"], np.arange(some, some + 200), member)
-        for batch, some in ((made[3], 0), (made[2], 0), (made[2], 300))
-        for member in pipeline.others
-    ]
-    found = [pipeline.met(delta, member, rows).tolist() for delta, rows, member in asked]
-    for (delta, rows, member), these in zip(asked, found, strict=True):
-        assert these == met_one_by_one(pipeline, delta, member, rows)
-    assert len({str(these) for these in found}) > 3
+    outcomes = set()
+    for pipeline in joined.join.pipelines:
+        some = batch[f"R{pipeline.root}"].part(slice(0, 40))
+        scouted = pipeline.scout.along(pipeline.route[1], some)
+        assert scouted.passes.tolist() == met_one_by_one(pipeline, some).tolist()
+        outcomes.update(scouted.passes.mean(axis=0).round(2).tolist())
+    assert len(outcomes) > 3

@@ -19,8 +19,6 @@ _LONG, _DEAR = 300_000, 100.0
 # In how many turns what is short is timed, and how often in each; and at which profiles, beside
 # all that are a multiple of the last one.
 _TURNS, _RUNS, _TIMED_AT = 2, 2, (1, 4, 16)
-# How often they are timed on the rows that they were asked about.
-_RUNS_ON_THE_SAME = 3
 # A single time that is so many times the one that is known says that it has changed.
 _OTHER_TIME = 2.0
 # Nanoseconds that any row takes.
@@ -57,9 +55,9 @@ class Timed:
         is_time = self.profiles in _TIMED_AT or self.profiles % _TIMED_AT[-1] == 0
         return is_time or not self._rows or once > max(_DEAR, _OTHER_TIME * self.row)
 
-    def forget(self, is_dear_only: bool) -> None:
+    def forget(self) -> None:
         """The rows are others now. What is dear may be so for the sake of their values."""
-        if self.row > _DEAR or not is_dear_only:
+        if self.row > _DEAR:
             self._rows.clear()
 
     def per_row(self, rows: int, nanos: float) -> float:
@@ -114,12 +112,9 @@ class Sample:
             by_filter[i, self._places[passed - self._first]] = True
         return by_filter.T
 
-    def timed_passes(
-        self, timed: Sequence[Timed | None], clock: Clock, side_by_side: Index | None
-    ) -> Mask:
+    def timed_passes(self, timed: Sequence[Timed], clock: Clock, side_by_side: Index) -> Mask:
         """Whether each row passes each filter; those whose times are wanted are timed with that,
-        or on other rows that lie side by side. Without such, once more on the same rows: what
-        they need is at hand then, as it would be if most rows met the filter."""
+        or on other rows that lie side by side."""
 
         def run(number: int, rows: Index) -> tuple[Index, int]:
             given = rows.copy()
@@ -132,23 +127,18 @@ class Sample:
         for number, times in enumerate(timed):
             passed, spent = run(number, self._rows)
             by_filter[number, self._places[passed - self._first]] = True
-            if times is None:
-                continue
             times.profiles += 1
             if spent >= _LONG:
                 times.add(times.per_row(len(self._rows), spent))
-            elif side_by_side is None or times.is_due(times.per_row(len(self._rows), spent)):
+            elif times.is_due(times.per_row(len(self._rows), spent)):
                 due[number] = times
         # In turn: what disturbs one of them for a while disturbs all, and not all the time. Several
         # times in a row: the first one fetches what the filter needs.
         least: dict[int, tuple[float, float]] = dict.fromkeys(due, (_LONG, _LONG))
-        turns, runs = (1, _RUNS_ON_THE_SAME) if side_by_side is None else (_TURNS, _RUNS)
-        side_by_side = self._rows if side_by_side is None else side_by_side
-        for _ in range(turns):
+        for _ in range(_TURNS):
             for number, (of_all, of_one) in least.items():
-                took = min(run(number, side_by_side)[1] for _ in range(runs))
-                call = due[number].call if turns == 1 else 0.0
-                one = call or run(number, side_by_side[:1])[1]
+                took = min(run(number, side_by_side)[1] for _ in range(_RUNS))
+                one = run(number, side_by_side[:1])[1]
                 least[number] = min(of_all, took), min(of_one, one)
         for number, (of_all, of_one) in least.items():
             due[number].call = of_one

@@ -18,6 +18,7 @@ import numpy as np
 
 from thalweg.adapt.choices import Adaptation
 from thalweg.adapt.drops import Order
+from thalweg.adapt.lookup_order import LookupTimes
 from thalweg.bench.cached_joins import DIFFERENT
 from thalweg.bench.compare import Options, Spread
 from thalweg.bench.drifting_joins import Graph, batches, chain, cycle, star
@@ -217,7 +218,7 @@ def _some(delta: Delta) -> Delta:
 def _routes(pipeline: Pipeline, delta: Delta) -> Iterator[Route]:
     """By the first ways and by those that multiply least, where these are others."""
     order, first = pipeline.route
-    tree, _ = pipeline.best_tree(delta)
+    tree, _ = pipeline.scout.best_tree(first, delta)
     for ways in [first] if tree == first else [first, tree]:
         pipeline.fix((order, ways))
         yield from ((one, ways) for one in _orders(pipeline, delta))
@@ -231,13 +232,10 @@ def _orders(pipeline: Pipeline, delta: Delta) -> Iterator[Order]:
         ways = {pipeline.members(order): order for order in permutations(range(count))}
         yield from ways.values()
         return
-    rows, bits, times = np.arange(len(delta)), [], []
-    for member in pipeline.others:
-        began = thread_time_ns()
-        met = pipeline.met(delta, member, rows)
-        times.append((thread_time_ns() - began) / len(rows))
-        bits.append(np.isin(rows, met))
-    first = best_order(np.array(bits).T, times)
+    _, tree = pipeline.route
+    scouted = pipeline.scout.along(tree, delta)
+    times = scouted.times(pipeline.others, tree, LookupTimes(pipeline.others))
+    first = best_order(scouted.passes, times)
     ways = {pipeline.members(first): first}
     for i in range(count):
         for j in range(i + 1, count):

@@ -19,7 +19,8 @@ from thalweg.adapt.caching import Candidate, Shared
 from thalweg.operators.delta import Delta
 from thalweg.operators.join_cache import Segment, SegmentCache
 from thalweg.operators.join_graph import Place, Topology
-from thalweg.operators.join_pipeline import Cached, NewWalk, Pipeline, keep
+from thalweg.operators.join_pipeline import Cached, Pipeline, keep
+from thalweg.operators.join_scout import NewWalk
 from thalweg.operators.join_walk import Partial, Walk
 from thalweg.types import Schema
 

@@ -9,49 +9,42 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from math import prod
 from time import perf_counter_ns, thread_time_ns
 
 import numpy as np
 
+from thalweg.adapt.adaptive_order import Spent
 from thalweg.adapt.drops import Index, Order
-from thalweg.adapt.filter_order import FilterOrder, Spent
-from thalweg.adapt.join_order import Tree, look_ups, path_to, spanning_tree
+from thalweg.adapt.evidence import Evidence
+from thalweg.adapt.join_order import Tree, look_ups, spanning_tree
+from thalweg.adapt.lookup_order import LookupOrder, LookupTimes
 from thalweg.adapt.measured import Tally
 from thalweg.adapt.policies import MakePolicy
+from thalweg.adapt.sample import told_apart
 from thalweg.operators.delta import BEFORE_TIME, FOREVER, Delta
 from thalweg.operators.join_cache import SegmentCache
 from thalweg.operators.join_graph import Lookup, Place, Topology
+from thalweg.operators.join_scout import CLEARLY_BETTER, MANY_PARTNERS, NewWalk, Scout
 from thalweg.operators.join_walk import BASE, Partial, Walk
 from thalweg.operators.stored import StoreView
-from thalweg.vector.column import Columns, Vector
+from thalweg.vector.column import Columns
 
 # Rows in a stretch as long as it is not known which order is good. (m) A stretch takes 0.2 to
 # 0.4 ms before it has seen a row.
 UNSURE_ROWS = 16_384
-# Rows that a look-up must have had to know what it takes for one.
-TIMED_ROWS = 2048
 # Rows that pass by the caches now and then, and the part of all rows that they are.
 BYPASS_ROWS, BYPASS_SHARE = 32_768, 0.01
 # Rows of a batch that meet caches as long as it is not known whether these pay.
 TRIED_ROWS = 8192
 # The part of a pipeline's time that may go into watching which keys recur.
 WATCH_SHARE = 0.003
-# Rows that tell how many partners those of a member have, and by how much they have to be
-# fewer on another way.
-FEWEST_ROWS, FEW_ROWS, CLEARLY_BETTER = 16, 512, 1.25
 # At every so many profiles it is asked for the best way to each member.
 TREE_EVERY = 4
-# With more partners than this for a combination that has any, it pays to look for the
-# others' first ones before all are found.
-MANY_PARTNERS = 1.5
+# Rows of a profile; fewer if so many of them take longer than that now.
+PROFILE_ROWS, FEWEST_PROFILE_ROWS, PROFILE_NANOS = 512, 64, 200_000
+# Fewer rows are not worth saying how they went, unless they took long.
+TOLD_ROWS, TOLD_NANOS = 8192, 2_000_000
 
-# Fewer rows are not worth saying how they went.
-TOLD_ROWS = 8192
-# Rows that came to a look-up, those that left it, and its nanoseconds.
-Step = tuple[int, int, int]
-# Combinations that begin with rows which stand for some members, at the turn of one.
-NewWalk = Callable[[frozenset[int], Callable[[Place], Vector], int], Walk]
 Found = tuple[Walk, Partial]
 # An order of filters, and the ways to them: what decides on the order of look-ups.
 Route = tuple[Order, Tree]
@@ -78,31 +71,23 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """Rows on a path: look-ups whose partners are still to be found, and what each did."""
+    """Rows on a path: look-ups whose partners are still to be found, and how many combinations
+    left each one."""
 
     path: Path
     walk: Walk
     waiting: list[Lookup] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Behind:
-    """What there is behind the gate for some rows."""
-
-    delta: Delta
-    rows: Index
-    gate: Lookup
-    found: Found
+    left: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """A stretch of rows: how many, what they took, and what each look-up did."""
+    """A stretch of rows: how many, what they took, and how many combinations left each
+    look-up."""
 
     rows: int
     nanos: int
-    steps: list[Step]
+    left: list[int]
 
 
 class Pipeline:
@@ -120,10 +105,10 @@ class Pipeline:
         make: MakePolicy,
     ) -> None:
         self.root = root
-        self._view_of = view_of
         self.others = tuple(m for m in topology.members if m != root)
         self._topology, self._new_walk = topology, new_walk
         self._conditioned = conditioned
+        self.scout = Scout(root, topology, conditioned, new_walk, view_of)
         first = topology.first_orders[root]
         self._is_free = make is not None and topology.is_connected and len(self.others) > 1
         self._tree: Tree = spanning_tree(root, topology.neighbours)
@@ -147,26 +132,18 @@ class Pipeline:
         self._tried = 0
         # Rows in the stretches of a trial, in this batch.
         self._even = 0
-        # What there is behind the gate for the rows that were last asked about.
-        self._behind: Behind | None = None
-        # Stretches in the order of now that it does not know of yet, and their rows.
+        # Stretches in the order of now that it does not know of yet.
         self._untold: list[Ran] = []
-        self._untold_rows = 0
+        self._times = LookupTimes(self.others)
 
     # Which way
 
-    def _new_order(self, members: tuple[int, ...]) -> FilterOrder:
+    def _new_order(self, members: tuple[int, ...]) -> LookupOrder:
         numbers = tuple(self.others.index(member) for member in members)
-        return FilterOrder(numbers, self._make, perf_counter_ns, self._as_run, are_stored=True)
+        return LookupOrder(numbers, self._make, self._as_run)
 
     def _as_run(self, order: Order) -> Order:
         return tuple(self.others.index(member) for member in self.members(order))
-
-    @property
-    def _gate(self) -> int | None:
-        """The member that is on the way to all others: it is looked up first in every order."""
-        first = [member for member, near in self._tree.items() if near == self.root]
-        return first[0] if len(first) == 1 else None
 
     @property
     def route(self) -> Route:
@@ -176,7 +153,7 @@ class Pipeline:
         """Take a route from now on, whatever happens."""
         order, self._tree = route
         self._paths.clear()
-        self.order = FilterOrder(order, None)
+        self.order = LookupOrder(order, None)
 
     def members(self, order: Order) -> tuple[int, ...]:
         """Members as they are looked up, in an order of filters."""
@@ -242,7 +219,7 @@ class Pipeline:
             self._bypassed += len(delta)
         self._learn(walk)
         if self._is_free and is_plain:
-            self._tell(order, path, Ran(len(delta), nanos, course.steps))
+            self._tell(order, path, Ran(len(delta), nanos, course.left))
             if not self._untold and self.order.wants_profile and not self.caches:
                 self._profile(delta)
         return found
@@ -286,9 +263,10 @@ class Pipeline:
             waiting.clear()
         else:
             partial = walk.expand(lookup, partial)
-        step = came, len(partial), perf_counter_ns() - began
-        self.passed[lookup.member].add(*step)
-        course.steps.append(step)
+        nanos = perf_counter_ns() - began
+        self.passed[lookup.member].add(came, len(partial), nanos)
+        self._times.add(lookup.member, came, nanos)
+        course.left.append(len(partial))
         return partial
 
     # Caches
@@ -349,67 +327,54 @@ class Pipeline:
     def _tell(self, order: Order, path: Path, ran: Ran) -> None:
         """Say how stretches without caches went: few rows are told with those that follow."""
         self._untold.append(ran)
-        rows = self._untold_rows = self._untold_rows + ran.rows
-        if rows < TOLD_ROWS and not self.order.is_trying:
-            return
+        rows = sum(one.rows for one in self._untold)
         nanos = sum(one.nanos for one in self._untold)
-        came, left, spent = (
-            [0] * len(path.lookups),
-            [0] * len(path.lookups),
-            [0] * len(path.lookups),
-        )
+        if rows < TOLD_ROWS and nanos < TOLD_NANOS and not self.order.is_trying:
+            return
+        left = [0] * len(path.lookups)
         for one in self._untold:
-            for at, (rows_in, rows_out, took) in enumerate(one.steps):
-                came[at] += rows_in
+            for at, rows_out in enumerate(one.left):
                 left[at] += rows_out
-                spent[at] += took
         self._untold.clear()
-        self._untold_rows = 0
-        # By member: what a row takes for all on the way to it, and the combinations that one makes.
-        took_by: dict[int, float] = {}
-        many: dict[int, float] = {}
-        for at, lookup in enumerate(path.lookups):
-            if came[at] < rows / 2 or rows < TIMED_ROWS:
-                break
-            *way, _ = path_to(lookup.member, self._tree)
-            if took_by.keys() >= set(way):
-                found = prod(many[m] for m in way)
-                ahead = sum(took_by[m] for m in way[-1:] if m != self._gate)
-                took_by[lookup.member] = ahead + found * spent[at] / came[at]
-                many[lookup.member] = left[at] / came[at]
-        in_place = {self.others.index(member): took for member, took in took_by.items()}
-        self.order.ran(order, [rows, *left], nanos, in_place)
+        self.order.ran(order, [rows, *left], nanos)
 
     def _learn(self, walk: Walk) -> None:
         for member, (owners, partners) in walk.partners.items():
             self._partners[member] = (self._partners[member] + partners / owners) / 2
 
     def _profile(self, delta: Delta) -> None:
-        def passing(number: int, rows: Index) -> Index:
-            return self.met(delta, self.others[number], rows)
-
-        began = perf_counter_ns()
+        some = delta.take(spread(len(delta), self._affordable_rows()))
         if self._topology.has_cycles and self.order.profiles % TREE_EVERY == 0:
-            self._choose_tree(delta)
-        self.order.profile(np.arange(len(delta)), passing, perf_counter_ns() - began)
-        self._behind = None
+            self._choose_tree(some)
+        self.order.profile(lambda: self._evidence(some))
 
-    def best_tree(self, delta: Delta) -> tuple[Tree, float]:
-        """Where there are several ways to a member, those that multiply rows least; and how many
-        times fewer partners that makes."""
-        known: dict[tuple[int, int], float] = {}
+    def _affordable_rows(self) -> int:
+        wanted = PROFILE_NANOS / max(1.0, self.order.per_row)
+        return int(min(PROFILE_ROWS, max(FEWEST_PROFILE_ROWS, wanted)))
 
-        def fan_out(near: int, far: int) -> float:
-            if (near, far) not in known:
-                known[near, far] = self._fan_out(delta, near, far)
-            return known[near, far]
+    def _evidence(self, rows: Delta) -> Evidence:
+        if self.order.has_changed:
+            self._times.forget()
+        scouted = self.scout.along(self._tree, rows)
+        times = told_apart(scouted.times(self.others, self._tree, self._times))
+        own = {member: scouted.time(member, self._times) for member in self.others}
+        many = {**self._partners, **scouted.partners}
 
-        tree = spanning_tree(self.root, self._topology.neighbours, fan_out)
-        gain = sum(fan_out(self._tree[m], m) for m in tree) / sum(fan_out(tree[m], m) for m in tree)
-        return tree, gain
+        def cost(order: Order) -> float:
+            """Of all look-ups, each for the combinations that those before it leave."""
+            path, left, each, total = self.path(order), np.ones(len(rows), np.bool_), 1.0, 0.0
+            for lookup, can_wait in zip(path.lookups, path.can_wait, strict=True):
+                member = lookup.member
+                total += np.count_nonzero(left) * each * own[member]
+                left &= scouted.passes[:, self.others.index(member)]
+                if not can_wait or many[member] <= MANY_PARTNERS:
+                    each *= many[member]
+            return total
 
-    def _choose_tree(self, delta: Delta) -> None:
-        tree, gain = self.best_tree(delta)
+        return Evidence(scouted.passes, times, cost)
+
+    def _choose_tree(self, rows: Delta) -> None:
+        tree, gain = self.scout.best_tree(self._tree, rows)
         if gain > CLEARLY_BETTER:
             changes = self.order.changes
             self._tree = tree
@@ -417,59 +382,10 @@ class Pipeline:
             self.order = self._new_order(self.members(self.order.order))
             self.order.changes = changes
 
-    def _fan_out(self, delta: Delta, near: int, far: int) -> float:
-        """How many partners a row of a member has in another, by a few of them: fewest, if these
-        have many."""
-        few = self._partners_of(delta, near, far, FEWEST_ROWS)
-        return few if few > MANY_PARTNERS else self._partners_of(delta, near, far, FEW_ROWS)
 
-    def _partners_of(self, delta: Delta, near: int, far: int, rows: int) -> float:
-        lookup = self._topology.lookup(far, (near,))
-        if near == self.root:
-            some = delta.take(np.arange(min(len(delta), rows)))
-            columns = some.columns
-            walk = self._new_walk(frozenset((near,)), lambda p: columns[p[1]], self.root)
-            partial = walk.begin(some.start, some.end, some.weight)
-        else:
-            view = self._view_of(near)
-            slots, start, end = view.some(rows)
-            walk = self._new_walk(frozenset((near,)), lambda p: view.take(p[1], slots), self.root)
-            partial = walk.begin(start, end, np.ones(len(slots), np.int64))
-        if not len(partial):
-            return 1.0
-        return len(walk.expand(lookup, partial)) / len(partial) + 0.01
-
-    def met(self, delta: Delta, member: int, rows: Index) -> Index:
-        """The rows for which there is something along the path to a member."""
-        *before, last = self._topology.lookups(self.root, path_to(member, self._tree))
-        if before and before[0].member == self._gate:
-            walk, partial = self._behind_gate(delta, rows, before[0])
-            ahead = before[1:]
-        else:
-            (walk, partial), ahead = self._begun(delta, rows), before
-        for lookup in ahead:
-            partial = walk.expand(lookup, partial)
-        met = walk.drop(last, partial).rows[BASE]
-        # Once each: they are in order.
-        return rows[met[np.diff(met, prepend=-1) > 0] if before else met]
-
-    def _begun(self, delta: Delta, rows: Index) -> Found:
-        walk = self._new_walk(
-            frozenset((self.root,)), lambda p: delta.columns[p[1]].take(rows), self.root
-        )
-        return walk, walk.begin(delta.start[rows], delta.end[rows], delta.weight[rows])
-
-    def _behind_gate(self, delta: Delta, rows: Index, gate: Lookup) -> Found:
-        """Rows with what there is in the member that is on every way: looked up once for all
-        that is asked about the same rows."""
-        known = self._behind
-        is_known = known is not None and known.delta is delta and known.gate == gate
-        if known is None or not is_known or not np.array_equal(known.rows, rows):
-            own = rows.copy()
-            walk, partial = self._begun(delta, own)
-            known = self._behind = Behind(delta, own, gate, (walk, walk.expand(gate, partial)))
-        walk, partial = known.found
-        return walk.copy(), partial
+def spread(rows: int, count: int) -> Index:
+    """So many numbers of rows from all over."""
+    return np.arange(0, rows, max(1, -(-rows // count)))
 
 
 def even_stretch(rows: int) -> int:
