@@ -61,11 +61,13 @@ def test_slots_compiled_and_interpreted() -> None:
 
 
 def stored_rows(
-    rng: random.Random, count: int, time: int, span: int | None
+    rng: random.Random, count: int, time: int, span: int | None, in_order: bool = False
 ) -> list[tuple[int, int, int]]:
-    """(key, start, end) of rows that share a few keys."""
-    starts = [time + rng.randrange(20) for _ in range(count)]
-    return [(rng.randrange(6), start, start + (span or rng.randrange(1, 9))) for start in starts]
+    """(key, start, end) of rows that share a few keys; if they are to be in order, none ends
+    before one that came before it."""
+    starts = [time + rng.randrange(6 if in_order else 20) for _ in range(count)]
+    rows = [(rng.randrange(6), start, start + (span or rng.randrange(1, 9))) for start in starts]
+    return sorted(rows, key=lambda row: row[2]) if in_order else rows
 
 
 def matches(
@@ -84,10 +86,12 @@ def test_a_store_finds_what_a_nested_loop_finds(seed: int, key: tuple[int, ...])
     with the rows of the last batch and without."""
     rng = random.Random(seed)
     span = 9 if rng.random() < 0.5 else None
+    disorder = rng.choice((0.0, 0.2, 1.0))
     stored, store = list[tuple[int, int, int]](), Store(SCHEMA, key, has_ends=span is None)
     reader = store.new_reader()
     for time in range(0, 60, 6):
-        more = stored_rows(rng, rng.choice((0, 3, 200)), time, span)
+        in_order = rng.random() >= disorder
+        more = stored_rows(rng, rng.choice((0, 3, 200)), time, span, in_order)
         store.add(as_delta(more) if more else nothing(SCHEMA))
         with_new = rng.random() < 0.5
         seen = [*stored, *(more if with_new else [])]
@@ -155,7 +159,21 @@ def test_a_probe_compiled_and_interpreted() -> None:
         left, right = np.zeros(8, np.int64), np.zeros(8, np.int64)
         with np.errstate(over="ignore"):
             found, stopped, _ = run(
-                keys, starts, ends, records, heads, shift, 0, 3, 3, -1, NOWHERE, 0, left, right
+                keys,
+                starts,
+                ends,
+                records,
+                heads,
+                shift,
+                0,
+                3,
+                3,
+                -1,
+                False,
+                NOWHERE,
+                0,
+                left,
+                right,
             )
         outcomes.append((found, stopped, left[:found].tolist(), right[:found].tolist()))
     assert outcomes[0] == outcomes[1] == (3, 2, [0, 0, 1], [1, 0, 2])
@@ -169,13 +187,27 @@ def test_a_first_match_and_all_that_follow_it() -> None:
     for run in (first_matches, first_matches.py_func):  # type: ignore[attr-defined]
         first = np.zeros(3, np.int64)
         with np.errstate(over="ignore"):
-            run(keys, starts, ends, records, heads, shift, 0, 3, 3, -1, first)
+            run(keys, starts, ends, records, heads, shift, 0, 3, 3, -1, False, first)
         assert first.tolist() == [1, 2, -1]
     left, right = np.zeros(8, np.int64), np.zeros(8, np.int64)
     found, _, _ = probe_records(
-        keys, starts, ends, records, heads, shift, 0, 3, 3, -1, first, 0, left, right
+        keys, starts, ends, records, heads, shift, 0, 3, 3, -1, False, first, 0, left, right
     )
     assert (left[:found].tolist(), right[:found].tolist()) == ([0, 0, 1], [1, 0, 2])
+
+
+@pytest.mark.parametrize("in_order", [False, True])
+def test_a_chain_is_left_where_records_are_over(in_order: bool) -> None:
+    """The oldest record is one that ends last: it is not looked at where that cannot be."""
+    records = np.array([[5, 0, 9, -1], [5, 0, 2, 0], [5, 1, 9, 1]], np.int64)
+    heads, shift = np.full(64, 2, np.int32), np.uint64(58)
+    keys, starts, ends = (np.array(part, np.int64) for part in ([5], [3], [8]))
+    for run in (probe_records, probe_records.py_func):  # type: ignore[attr-defined]
+        left, right = np.zeros(8, np.int64), np.zeros(8, np.int64)
+        with np.errstate(over="ignore"):
+            given = (keys, starts, ends, records, heads, shift, 0, 3, 3, -1, in_order, NOWHERE, 0)
+            found, _, _ = run(*given, left, right)
+        assert right[:found].tolist() == ([2] if in_order else [2, 0])
 
 
 def test_combinations_of_one_owner_that_meet() -> None:

@@ -7,8 +7,9 @@ is that length then, and -1 otherwise.
 Records lie in a ring, in the order in which they came; `head` is the oldest of
 `count`. They are forgotten by moving the head alone: a chain goes from newer to
 older records, so it ends where it meets one that is not older than the last, which
-is a slot that was given away. A probe may be told to see the `old` oldest records
-only, as if the others had not come yet.
+is a slot that was given away. It also ends at a record that is over before the probing
+row begins, if records are over in the order in which they came (`in_order`). A probe may
+be told to see the `old` oldest records only, as if the others had not come yet.
 """
 
 from __future__ import annotations
@@ -30,27 +31,30 @@ _AT_ONCE = 64
 
 
 @kernel
-def link_records(records: Any, heads: Any, shift: Any, first: int, added: int) -> None:
-    """Enter records into the chains of their buckets, from slot `first` on."""
+def link_records(records: Any, heads: Any, shift: Any, first: int, added: int) -> Any:
+    """Enter records into the chains of their buckets, from slot `first` on; whether the ends of
+    these records, or their starts where there are no ends, do not decrease."""
     last = records.shape[1] - 1
     slot = first
+    in_order, before = True, records[first, last - 1]
     for _ in range(added):
         bucket = (np.uint64(records[slot, 0]) * _ODD) >> shift
         records[slot, last] = heads[bucket]
         heads[bucket] = slot
+        in_order &= records[slot, last - 1] >= before
+        before = records[slot, last - 1]
         slot += 1
         if slot == len(records):
             slot = 0
+    return in_order
 
 
 @kernel
-def _meets(records: Any, slot: int, span: int, start: int, end: int) -> Any:
-    """Whether the interval of a record has an instant in common with another one."""
-    if records[slot, 1] >= end:
-        return False
+def _is_over(records: Any, slot: int, span: int, start: int) -> Any:
+    """Whether the interval of a record has ended by an instant."""
     if span < 0:
-        return records[slot, 2] > start
-    return records[slot, 1] > _FOREVER - span or records[slot, 1] + span > start
+        return records[slot, 2] <= start
+    return records[slot, 1] <= _FOREVER - span and records[slot, 1] + span <= start
 
 
 @kernel
@@ -65,6 +69,7 @@ def probe_records(
     count: int,
     old: int,
     span: int,
+    in_order: bool,
     begin: Any,
     first: int,
     left: Any,
@@ -107,8 +112,10 @@ def probe_records(
                 if age >= newer:
                     break
                 newer = age
-                is_equal = age < old and records[slot, 0] == key
-                if is_equal and _meets(records, slot, span, start, end):
+                if _is_over(records, slot, span, start):
+                    if in_order:
+                        break
+                elif age < old and records[slot, 0] == key and records[slot, 1] < end:
                     if found == len(left):
                         return before, row, touched
                     left[found] = row
@@ -131,6 +138,7 @@ def first_matches(
     count: int,
     old: int,
     span: int,
+    in_order: bool,
     found: Any,
 ) -> Any:
     """For each probing row the first slot that `probe_records` would give, -1 if there is none.
@@ -160,8 +168,10 @@ def first_matches(
                 if age >= newer:
                     break
                 newer = age
-                is_equal = age < old and records[slot, 0] == key
-                if is_equal and _meets(records, slot, span, start, end):
+                if _is_over(records, slot, span, start):
+                    if in_order:
+                        break
+                elif age < old and records[slot, 0] == key and records[slot, 1] < end:
                     matched = slot
                     break
                 slot = records[slot, last]

@@ -80,6 +80,8 @@ class Index:
         self._has_ends = has_ends
         self.records = np.zeros((_ROOM, 4 if has_ends else 3), np.int64)
         self._heads = np.full(_ROOM, -1, np.int32)
+        # The number of the row, counted from the first ever, behind which all are over in order.
+        self._in_order_from = 0
 
     def add(self, ring: Ring, delta: Delta) -> None:
         keys = tuple(delta.columns[i] for i in self.columns)
@@ -92,7 +94,12 @@ class Index:
         if ring.count + len(delta) > len(self._heads):
             self._make_heads(ring.count + len(delta))
             link_records(self.records, self._heads, self._shift, ring.head, ring.count)
-        link_records(self.records, self._heads, self._shift, ring.tail, len(delta))
+        in_order = link_records(self.records, self._heads, self._shift, ring.tail, len(delta))
+        if ring.count and len(delta):
+            newest = self.records[ring.tail - 1, self._last]
+            in_order &= newest <= self.records[ring.tail, self._last]
+        if not in_order:
+            self._in_order_from = ring.gone + ring.count + len(delta) - 1
 
     @property
     def size(self) -> int:
@@ -116,7 +123,8 @@ class Index:
         larger[: len(slots)] = self.records[slots]
         self.records = larger
         self._make_heads(len(slots))
-        link_records(self.records, self._heads, self._shift, 0, len(slots))
+        in_order = link_records(self.records, self._heads, self._shift, 0, len(slots))
+        self._in_order_from = 0 if in_order or not len(slots) else len(slots) - 1
 
     def _make_heads(self, rows: int) -> None:
         self._heads = np.full(max(_ROOM, 1 << rows.bit_length()), -1, np.int32)
@@ -142,6 +150,7 @@ class Index:
             ring.count,
             old,
             -1 if span is None else span,
+            ring.gone >= self._in_order_from,
             found,
         )
         return found
@@ -178,6 +187,7 @@ class Index:
                 ring.count,
                 old,
                 -1 if span is None else span,
+                ring.gone >= self._in_order_from,
                 begin,
                 row,
                 left,
