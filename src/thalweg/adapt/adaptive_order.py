@@ -200,8 +200,9 @@ class AdaptiveOrder:
 
     # Profiling
 
-    def _profile(self, ask: Callable[[], Evidence]) -> None:
-        """Learn from some rows; nothing comes of it but knowledge."""
+    def _profile(self, ask: Callable[[], Evidence], prepared: int = 0) -> None:
+        """Learn from some rows; nothing comes of it but knowledge. To prepare it took so many
+        nanoseconds."""
         assert self._policy is not None, "a fixed order asks for no profile"
         began, has_changed = self._clock(), self._lookout.has_changed
         if has_changed:
@@ -211,7 +212,7 @@ class AdaptiveOrder:
         if has_changed and not self._lookout.is_slower:
             self._calm = min(2 * self._calm, EVENT_SHARE / PROFILE_SHARE)
         self._lookout = self._new_lookout()
-        took = self._clock() - began
+        took = prepared + self._clock() - began
         self._last_profiles.append(took)
         self._profiled_at = self.total.nanos
         self.profiled.add(len(evidence), took)

@@ -81,9 +81,9 @@ class LookupOrder(AdaptiveOrder):
     ) -> None:
         super().__init__(order, make, perf_counter_ns, as_run)
 
-    def profile(self, ask: Callable[[], Evidence]) -> None:
+    def profile(self, ask: Callable[[], Evidence], prepared: int = 0) -> None:
         """Learn from some rows of a stretch."""
-        self._profile(ask)
+        self._profile(ask, prepared)
 
     def _new_lookout(self) -> Lookout:
         # Combinations are counted as they go by, and a profile counts rows.

@@ -14,7 +14,7 @@ from thalweg.operators.delta import Delta
 VALUES = 20_000
 # Values of the key that closes a cycle.
 FEW_VALUES = 20
-WINDOW = 10
+WINDOW = 20
 
 
 @dataclass(frozen=True)

@@ -343,10 +343,11 @@ class Pipeline:
             self._partners[member] = (self._partners[member] + partners / owners) / 2
 
     def _profile(self, delta: Delta) -> None:
+        began = perf_counter_ns()
         some = delta.take(spread(len(delta), self._affordable_rows()))
         if self._topology.has_cycles and self.order.profiles % TREE_EVERY == 0:
             self._choose_tree(some)
-        self.order.profile(lambda: self._evidence(some))
+        self.order.profile(lambda: self._evidence(some), perf_counter_ns() - began)
 
     def _affordable_rows(self) -> int:
         wanted = PROFILE_NANOS / max(1.0, self.order.per_row)

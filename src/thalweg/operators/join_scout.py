@@ -23,9 +23,11 @@ from thalweg.vector.column import Vector
 
 # Rows that tell how many partners those of a member have, and by how much they have to be
 # fewer on another way.
-FEWEST_ROWS, FEW_ROWS, CLEARLY_BETTER = 16, 512, 1.25
+FEWEST_ROWS, FEW_ROWS, CLEARLY_BETTER = 4, 128, 1.25
 # A row with more partners than that has many.
 MANY_PARTNERS = 1.5
+# (m) Nanoseconds that a look-up takes before it has seen a row, at the most.
+_CALL = 50_000
 
 # Combinations that begin with rows which stand for some members, at the turn of one.
 NewWalk = Callable[[frozenset[int], Callable[[Place], Vector], int], Walk]
@@ -100,7 +102,7 @@ class Scout:
             found = (walk.expand if is_exact else walk.drop)(lookup, there)
             if len(there):
                 came[far] = len(there) / len(rows)
-                nanos[far] = (perf_counter_ns() - began) / len(there)
+                nanos[far] = max(0, perf_counter_ns() - began - _CALL) / len(there)
             if far in walk.partners:
                 owners, count = walk.partners[far]
                 partners[far] = count / owners

@@ -54,6 +54,10 @@ class Ring:
         """All slots in use, the oldest first."""
         return (self.head + np.arange(self.count)) % self.room
 
+    def some(self, count: int) -> Times:
+        """About so many slots in use, from all over."""
+        return (self.head + np.arange(0, self.count, max(1, self.count // count))) % self.room
+
     def order(self, slots: Times) -> Times:
         """The numbers of the rows in slots, counted from the first row ever."""
         ages = slots - self.head

@@ -76,8 +76,7 @@ class StoreView:
     def some(self, count: int) -> tuple[Times, Times, Times]:
         """Slots of rows from all over the store, and when these begin and end."""
         store = self._run.store
-        slots = store.ring.slots()
-        slots = slots[:: max(1, len(slots) // count)]
+        slots = store.ring.some(count)
         starts, last = store.index.records[slots, START], store.index.last(slots)
         return slots, starts, last if self._span is None else later(starts, self._span)
 
