@@ -37,7 +37,7 @@ class Eager:
         patch.setattr(adaptive_order, "PROFILE_SHARE", 1e9)
         patch.setattr(adaptive_order, "EVENT_SHARE", 1e9)
         patch.setattr(lookup_order, "TIMED_ROWS", 1)
-        for name in ("UNSURE_ROWS", "TOLD_ROWS", "TREE_EVERY"):
+        for name in ("UNSURE_ROWS", "TOLD_NANOS", "TREE_EVERY"):
             patch.setattr(join_pipeline, name, 1)
         self._profile, self._decide = LookupOrder.profile, LookupOrder._decide
         patch.setattr(LookupOrder, "profile", lambda order, *given: self.profile(order, *given))

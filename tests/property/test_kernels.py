@@ -150,62 +150,89 @@ def test_a_row_that_stays_does_not_keep_those_behind_it() -> None:
     assert store.ring.room < 1000
 
 
+# The slot and the number of the newest record, how many there are and are seen, each with an end.
+RING = (2, 9, 3, 3, -1)
+
+
 def test_a_probe_compiled_and_interpreted() -> None:
-    records = np.array([[5, 0, 9, -1], [5, 3, 4, 0], [6, 0, 9, 1]], np.int64)
-    heads, shift = np.full(64, 2, np.int32), np.uint64(58)
+    records = np.array([[5, 0, 9, 6], [5, 3, 4, 7], [6, 0, 9, 8]], np.int64)
+    heads, shift = np.full(64, 9, np.uint32), np.uint64(58)
     keys, starts, ends = (np.array(part, np.int64) for part in ([5, 6], [2, 2], [8, 8]))
     outcomes = []
     for run in (probe_records, probe_records.py_func):  # type: ignore[attr-defined]
         left, right = np.zeros(8, np.int64), np.zeros(8, np.int64)
         with np.errstate(over="ignore"):
-            found, stopped, _ = run(
-                keys,
-                starts,
-                ends,
-                records,
-                heads,
-                shift,
-                0,
-                3,
-                3,
-                -1,
-                False,
-                NOWHERE,
-                0,
-                left,
-                right,
-            )
+            given = (keys, starts, ends, records, heads, shift, *RING, False, NOWHERE, 0)
+            found, stopped, _ = run(*given, left, right)
         outcomes.append((found, stopped, left[:found].tolist(), right[:found].tolist()))
     assert outcomes[0] == outcomes[1] == (3, 2, [0, 0, 1], [1, 0, 2])
 
 
 def test_a_first_match_and_all_that_follow_it() -> None:
     """Compiled and interpreted; what is found from the first match on is all there is."""
-    records = np.array([[5, 0, 9, -1], [5, 3, 4, 0], [6, 0, 9, 1]], np.int64)
-    heads, shift = np.full(64, 2, np.int32), np.uint64(58)
+    records = np.array([[5, 0, 9, 6], [5, 3, 4, 7], [6, 0, 9, 8]], np.int64)
+    heads, shift = np.full(64, 9, np.uint32), np.uint64(58)
     keys, starts, ends = (np.array(part, np.int64) for part in ([5, 6, 7], [2, 2, 2], [8, 8, 8]))
     for run in (first_matches, first_matches.py_func):  # type: ignore[attr-defined]
         first = np.zeros(3, np.int64)
         with np.errstate(over="ignore"):
-            run(keys, starts, ends, records, heads, shift, 0, 3, 3, -1, False, first)
+            run(keys, starts, ends, records, heads, shift, *RING, False, first)
         assert first.tolist() == [1, 2, -1]
     left, right = np.zeros(8, np.int64), np.zeros(8, np.int64)
     found, _, _ = probe_records(
-        keys, starts, ends, records, heads, shift, 0, 3, 3, -1, False, first, 0, left, right
+        keys, starts, ends, records, heads, shift, *RING, False, first, 0, left, right
     )
     assert (left[:found].tolist(), right[:found].tolist()) == ([0, 0, 1], [1, 0, 2])
+
+
+def test_numbers_of_records_begin_anew() -> None:
+    """Their last 32 bits are kept; one that is as many records old is of another bucket."""
+    rng = random.Random(0)
+    for gone in (2**32 - 300, 2**32, 2**33 - 7):
+        store = Store(SCHEMA, (0,), has_ends=False)
+        reader = store.new_reader()
+        store.add(as_delta(stored_rows(rng, 300, 0, 9, in_order=True)))
+        # All buckets know records that would be young if so many had come since.
+        store.ring.gone += gone
+        stored: list[tuple[int, int, int]] = []
+        for time in range(30, 90, 6):
+            store.release(reader, time - 9)
+            more = stored_rows(rng, 100, time, 9, in_order=True)
+            store.add(as_delta(more))
+            stored = [row for row in stored if row[2] > time] + more
+            probing = stored_rows(rng, 30, time, 9)
+            delta = as_delta(probing)
+            keys = (delta.columns[0],)
+            found = store.index.probe(store.ring, keys, delta.start, delta.end, store.ring.count, 9)
+            expected = [m[0] for m in matches(probing, stored, by_key=True)]
+            assert sorted(found[0].tolist()) == sorted(expected)
 
 
 @pytest.mark.parametrize("in_order", [False, True])
 def test_a_chain_is_left_where_records_are_over(in_order: bool) -> None:
     """The oldest record is one that ends last: it is not looked at where that cannot be."""
-    records = np.array([[5, 0, 9, -1], [5, 0, 2, 0], [5, 1, 9, 1]], np.int64)
-    heads, shift = np.full(64, 2, np.int32), np.uint64(58)
+    records = np.array([[5, 0, 9, 6], [5, 0, 2, 7], [5, 1, 9, 8]], np.int64)
+    heads, shift = np.full(64, 9, np.uint32), np.uint64(58)
     keys, starts, ends = (np.array(part, np.int64) for part in ([5], [3], [8]))
     for run in (probe_records, probe_records.py_func):  # type: ignore[attr-defined]
         left, right = np.zeros(8, np.int64), np.zeros(8, np.int64)
         with np.errstate(over="ignore"):
-            given = (keys, starts, ends, records, heads, shift, 0, 3, 3, -1, in_order, NOWHERE, 0)
+            given = (
+                keys,
+                starts,
+                ends,
+                records,
+                heads,
+                shift,
+                2,
+                9,
+                3,
+                3,
+                -1,
+                in_order,
+                NOWHERE,
+                0,
+            )
             found, _, _ = run(*given, left, right)
         assert right[:found].tolist() == ([2] if in_order else [2, 0])
 

@@ -110,6 +110,11 @@ class AdaptiveOrder:
         return self._log
 
     @property
+    def is_fixed(self) -> bool:
+        """Whether it stays as it is, whatever happens."""
+        return self._policy is None
+
+    @property
     def is_unsure(self) -> bool:
         """Whether the next rows may be taken in an order that is much worse than another."""
         return self._policy is not None and not self.profiles

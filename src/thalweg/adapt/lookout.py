@@ -71,12 +71,13 @@ class Lookout:
 
 
 def _differ(then: Sequence[int], now: Sequence[int]) -> bool:
-    """Whether some filter lets another part of the rows pass that reach it."""
+    """Whether some filter lets another part of the rows pass that reach it, or a look-up
+    multiplies them otherwise."""
     reached, before = now[0], then[0]
     for left, left_then in zip(now[1:], then[1:], strict=True):
         if reached < _FEWEST or not before:
             return False
-        change, whole = abs(left * before - left_then * reached), reached * before
+        change, whole = abs(left * before - left_then * reached), reached * max(before, left_then)
         if change > _CHANGE * whole:
             chance = _CHANCE * sqrt(1 / reached + 1 / before)
             if change > (_CHANGE + chance) * whole:

@@ -24,8 +24,9 @@ TIMED_ROWS = 2048
 _TYPICAL = 15.0
 # How often what a look-up takes is remembered; the middle one counts.
 _REMEMBERED = 5
-# One that is so many times as dear for a few rows as others are for many has a dear condition.
-_DEAR = 5.0
+# What a look-up takes that few combinations meet is so much of what it takes when it is tried on
+# some: most of what it needs may be at hand where many meet it. If it is not, a trial tells.
+_OPTIMISM = 0.6
 # What is expected to be saved is at most so much of what rows take now.
 _MOST_SAVED = 0.9
 
@@ -51,14 +52,19 @@ class LookupTimes:
                 known.clear()
         self._fresh.clear()
 
-    def of(self, member: int, tried: float) -> float:
-        """If it is not known, that of others: they may be as fast where many meet them. Unless
-        it was dear when it was tried on a few."""
+    def of(self, member: int, tried: float | None) -> float:
+        """What it takes where many combinations meet it; else by what it took when it was tried,
+        or by what others take."""
         if self._known[member]:
             return _middle(self._known[member])
+        if tried is not None:
+            return _OPTIMISM * tried
         others = [_middle(known) for known in self._known.values() if known]
-        typical = _middle(others) if others else _TYPICAL
-        return tried if tried > _DEAR * typical else typical
+        return _middle(others) if others else _TYPICAL
+
+    @property
+    def are_known(self) -> bool:
+        return all(self._known.values())
 
 
 def _middle(values: Iterable[float]) -> float:

@@ -111,7 +111,7 @@ def same_key(members: int, rows: int = 4000) -> Case:
         columns: Columns = {}
         for i in range(members):
             own = first + np.arange(rows)
-            own = np.where(own % 10 == 0, own, own * 16 + i)
+            own = np.where(own % 10 == 0, -own, own * 16 + i)
             copies = 1 if i < members // 2 else 5
             columns[f"R{i}"] = (numbers(random.permutation(np.repeat(own, copies))),)
         return columns

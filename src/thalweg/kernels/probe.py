@@ -4,12 +4,15 @@ A record is (key, start, [end,] next record of its chain): all that a probe look
 lies together in memory. Where all intervals have one length there is no end; `span`
 is that length then, and -1 otherwise.
 
-Records lie in a ring, in the order in which they came; `head` is the oldest of
-`count`. They are forgotten by moving the head alone: a chain goes from newer to
-older records, so it ends where it meets one that is not older than the last, which
-is a slot that was given away. It also ends at a record that is over before the probing
-row begins, if records are over in the order in which they came (`in_order`). A probe may
-be told to see the `old` oldest records only, as if the others had not come yet.
+Records lie in a ring, in the order in which they came. They are numbered in that order,
+and of a number its last 32 bits are kept: `newest` is that of the newest one, in slot
+`tail`, of `count`. Records are forgotten by being counted no more: a chain goes from newer to
+older records, and ends at a number that is too old, without a look at what has taken
+its slot since. (A number from 2^32 records ago is taken for a young one. That leads to a
+record of another bucket, whose keys are others; and a chain that goes back to younger
+records is left.) It also ends at a record that is over before the probing row begins, if
+records are over in the order in which they came (`in_order`). A probe may be told to see
+the `old` oldest records only, as if the others had not come yet.
 """
 
 from __future__ import annotations
@@ -23,6 +26,9 @@ from thalweg.kernels import kernel
 # The first columns of a record; the last is the next of its chain.
 KEY, START, END = range(3)
 
+# What is kept of the numbers of records.
+NUMBERS = 0xFFFFFFFF
+
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _FOREVER = 2**63 - 1
 # (m) Rows whose first records are fetched together: 20 → 14 ns for each probe of 270,000
@@ -31,22 +37,30 @@ _AT_ONCE = 64
 
 
 @kernel
-def link_records(records: Any, heads: Any, shift: Any, first: int, added: int) -> Any:
-    """Enter records into the chains of their buckets, from slot `first` on; whether the ends of
-    these records, or their starts where there are no ends, do not decrease."""
+def link_records(records: Any, heads: Any, shift: Any, first: int, number: int, added: int) -> Any:
+    """Enter records into the chains of their buckets, from slot `first` and from a number on;
+    whether the ends of these records, or their starts where there are no ends, do not decrease."""
     last = records.shape[1] - 1
     slot = first
     in_order, before = True, records[first, last - 1]
     for _ in range(added):
         bucket = (np.uint64(records[slot, 0]) * _ODD) >> shift
         records[slot, last] = heads[bucket]
-        heads[bucket] = slot
+        heads[bucket] = number & NUMBERS
         in_order &= records[slot, last - 1] >= before
         before = records[slot, last - 1]
+        number += 1
         slot += 1
         if slot == len(records):
             slot = 0
     return in_order
+
+
+@kernel
+def _slot(age: int, tail: int, room: int) -> Any:
+    """Where the record is that came so many records before the newest."""
+    slot = tail - age
+    return slot if slot >= 0 else slot + room
 
 
 @kernel
@@ -65,7 +79,8 @@ def probe_records(
     records: Any,
     heads: Any,
     shift: Any,
-    head: int,
+    tail: int,
+    newest: int,
     count: int,
     old: int,
     span: int,
@@ -77,7 +92,8 @@ def probe_records(
 ) -> Any:
     """Pairs (probing row, slot) with equal keys and intervals that meet.
 
-    `begin` has a slot for each probing row before which there is none, or is empty.
+    `begin` has a slot for each probing row before which there is none, -1 if there is none at
+    all; or it is empty.
     Writes pairs from probing row `first` on, while there is room for all pairs of a
     row; gives the number of pairs and the row at which it stopped. (The third number is
     there so that fetching the first records ahead is not optimised away.)
@@ -86,42 +102,41 @@ def probe_records(
     room = len(records)
     found = 0
     touched = np.int64(0)
-    slots = np.empty(_AT_ONCE, np.int64)
+    ages = np.empty(_AT_ONCE, np.int64)
     block = first
     while block < len(keys):
         stop = min(block + _AT_ONCE, len(keys))
         # What the rows of a block need is fetched together: no row waits for another's.
         for row in range(block, stop):
             if len(begin) > 0:
-                slots[row - block] = begin[row]
+                age = np.int64(tail - begin[row]) if begin[row] >= 0 else np.int64(count)
+                ages[row - block] = age if age >= 0 else age + room
             else:
-                slots[row - block] = heads[(np.uint64(keys[row]) * _ODD) >> shift]
+                number = np.int64(heads[(np.uint64(keys[row]) * _ODD) >> shift])
+                ages[row - block] = (newest - number) & NUMBERS
         for row in range(block, stop):
-            touched += records[max(slots[row - block], 0), 0]
+            if ages[row - block] < count:
+                touched += records[_slot(ages[row - block], tail, room), 0]
         for row in range(block, stop):
             key = keys[row]
             start = starts[row]
             end = ends[row]
             before = found
-            slot = slots[row - block]
-            newer = np.int64(count)
-            while slot >= 0:
-                age = slot - head
-                if age < 0:
-                    age += room
-                if age >= newer:
-                    break
-                newer = age
+            age = ages[row - block]
+            younger = np.int64(-1)
+            while younger < age < count:
+                younger = age
+                slot = _slot(age, tail, room)
                 if _is_over(records, slot, span, start):
                     if in_order:
                         break
-                elif age < old and records[slot, 0] == key and records[slot, 1] < end:
+                elif age >= count - old and records[slot, 0] == key and records[slot, 1] < end:
                     if found == len(left):
                         return before, row, touched
                     left[found] = row
                     right[found] = slot
                     found += 1
-                slot = records[slot, last]
+                age = (newest - records[slot, last]) & NUMBERS
         block = stop
     return found, len(keys), touched
 
@@ -134,7 +149,8 @@ def first_matches(
     records: Any,
     heads: Any,
     shift: Any,
-    head: int,
+    tail: int,
+    newest: int,
     count: int,
     old: int,
     span: int,
@@ -151,30 +167,28 @@ def first_matches(
     while block < len(keys):
         stop = min(block + _AT_ONCE, len(keys))
         for row in range(block, stop):
-            found[row] = heads[(np.uint64(keys[row]) * _ODD) >> shift]
+            number = np.int64(heads[(np.uint64(keys[row]) * _ODD) >> shift])
+            found[row] = (newest - number) & NUMBERS
         for row in range(block, stop):
-            touched += records[max(found[row], 0), 0]
+            if found[row] < count:
+                touched += records[_slot(found[row], tail, room), 0]
         for row in range(block, stop):
             key = keys[row]
             start = starts[row]
             end = ends[row]
-            slot = found[row]
-            newer = np.int64(count)
+            age = found[row]
+            younger = np.int64(-1)
             matched = np.int64(-1)
-            while slot >= 0:
-                age = slot - head
-                if age < 0:
-                    age += room
-                if age >= newer:
-                    break
-                newer = age
+            while younger < age < count:
+                younger = age
+                slot = _slot(age, tail, room)
                 if _is_over(records, slot, span, start):
                     if in_order:
                         break
-                elif age < old and records[slot, 0] == key and records[slot, 1] < end:
+                elif age >= count - old and records[slot, 0] == key and records[slot, 1] < end:
                     matched = slot
                     break
-                slot = records[slot, last]
+                age = (newest - records[slot, last]) & NUMBERS
             found[row] = matched
         block = stop
     return touched

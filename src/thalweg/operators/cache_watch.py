@@ -17,8 +17,10 @@ from thalweg.operators.join_pipeline import Pipeline, Route
 from thalweg.operators.join_walk import Partial, Walk
 from thalweg.vector.hashing import hash_columns
 
-# Nanoseconds of a join's own work after which its caches are looked at, and chosen anew.
+# Nanoseconds of a join's own work after which its caches are looked at, and chosen anew; up to so
+# many times as many, as long as nothing comes of it, each time by so much more.
 LOOK, INTERVAL = 10_000_000, 200_000_000
+MOST_PATIENCE, MORE_PATIENCE = 8.0, 1.5
 # Prefix candidates and others, in all.
 MOST_CANDIDATES = 6
 # Rows without caches that say what a pipeline costs.
@@ -83,6 +85,7 @@ class CacheWatch:
     # By members of a cache and one of them: when it was measured, and what a row of it takes.
     _updates: dict[tuple[frozenset[int], int], tuple[int, float]] = field(default_factory=dict)
     _intervals: int = 0
+    _patience: float = 1.0
     _looked: int = 0
     _last: int = 0
 
@@ -105,7 +108,7 @@ class CacheWatch:
             self._look_at_plain(pipeline)
             if pipeline.caches:
                 self._judge(pipeline)
-        if spent - self._last >= INTERVAL:
+        if spent - self._last >= self._patience * INTERVAL:
             self._last = spent
             self._reconsider()
 
@@ -114,6 +117,7 @@ class CacheWatch:
         if routes == self._routes:
             return
         self._routes, orders = routes, self.caches.orders()
+        self._patience = 1.0
         for root in [root for root, order in orders.items() if self._orders.get(root) != order]:
             self._loop.forget(root)
             for by_root in (self._steps, self._counted, self._marks):
@@ -200,7 +204,9 @@ class CacheWatch:
         profile = Profile(rows, self._steps, known, partial(self._updating_all, rows))
         nanos = sum(rows[root] * sum(s.nanos for s in steps) for root, steps in self._steps.items())
         choice = self._loop.choose(self._candidates, profile, nanos)
+        self._patience = min(MORE_PATIENCE * self._patience, MOST_PATIENCE)
         if choice is not None:
+            self._patience = 1.0
             self._expected = choice.before, choice.expected
             self._use()
         for candidate in self._loop.used & known.keys():

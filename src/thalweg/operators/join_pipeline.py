@@ -40,10 +40,12 @@ TRIED_ROWS = 8192
 WATCH_SHARE = 0.003
 # At every so many profiles it is asked for the best way to each member.
 TREE_EVERY = 4
-# Rows of a profile; fewer if so many of them take longer than that now.
-PROFILE_ROWS, FEWEST_PROFILE_ROWS, PROFILE_NANOS = 512, 64, 200_000
-# Fewer rows are not worth saying how they went, unless they took long.
-TOLD_ROWS, TOLD_NANOS = 8192, 2_000_000
+# Rows of a profile, and of one that is to tell what look-ups take that few combinations meet;
+# fewer if so many of them take longer than that now.
+PROFILE_ROWS, TIMING_ROWS, FEWEST_PROFILE_ROWS = 512, 4096, 64
+PROFILE_NANOS = 400_000
+# What took less is not worth saying how it went.
+TOLD_NANOS = 2_000_000
 
 Found = tuple[Walk, Partial]
 # An order of filters, and the ways to them: what decides on the order of look-ups.
@@ -71,23 +73,11 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """Rows on a path: look-ups whose partners are still to be found, and how many combinations
-    left each one."""
+    """Rows on a path, and look-ups whose partners are still to be found."""
 
     path: Path
     walk: Walk
     waiting: list[Lookup] = field(default_factory=list)
-    left: list[int] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """A stretch of rows: how many, what they took, and how many combinations left each
-    look-up."""
-
-    rows: int
-    nanos: int
-    left: list[int]
 
 
 class Pipeline:
@@ -132,8 +122,9 @@ class Pipeline:
         self._tried = 0
         # Rows in the stretches of a trial, in this batch.
         self._even = 0
-        # Stretches in the order of now that it does not know of yet.
-        self._untold: list[Ran] = []
+        # Where the counters stood when the order was last told: rows and nanoseconds without
+        # caches, and by member the combinations that left it.
+        self._told, self._told_left = Spent(), dict.fromkeys(self.others, 0)
         self._times = LookupTimes(self.others)
 
     # Which way
@@ -171,6 +162,8 @@ class Pipeline:
     def use(self, caches: dict[int, Cached]) -> None:
         """Caches for the order of now, by the position of the first look-up they replace."""
         self.caches, self._cached_order = caches, self.order.order
+        self._told = replace(self.plain)
+        self._told_left = {member: tally.rows_out for member, tally in self.passed.items()}
         self._bypassed, self._cached_before = 0, self.cached.rows
         self.has_proved = False
 
@@ -218,9 +211,11 @@ class Pipeline:
         if is_plain and self.caches:
             self._bypassed += len(delta)
         self._learn(walk)
-        if self._is_free and is_plain:
-            self._tell(order, path, Ran(len(delta), nanos, course.left))
-            if not self._untold and self.order.wants_profile and not self.caches:
+        if self.caches or self.order.is_fixed:
+            return found
+        if self.plain.nanos - self._told.nanos >= TOLD_NANOS or self.order.is_trying:
+            self._tell(order)
+            if self.order.wants_profile:
                 self._profile(delta)
         return found
 
@@ -266,7 +261,6 @@ class Pipeline:
         nanos = perf_counter_ns() - began
         self.passed[lookup.member].add(came, len(partial), nanos)
         self._times.add(lookup.member, came, nanos)
-        course.left.append(len(partial))
         return partial
 
     # Caches
@@ -324,19 +318,16 @@ class Pipeline:
 
     # Learning
 
-    def _tell(self, order: Order, path: Path, ran: Ran) -> None:
-        """Say how stretches without caches went: few rows are told with those that follow."""
-        self._untold.append(ran)
-        rows = sum(one.rows for one in self._untold)
-        nanos = sum(one.nanos for one in self._untold)
-        if rows < TOLD_ROWS and nanos < TOLD_NANOS and not self.order.is_trying:
-            return
-        left = [0] * len(path.lookups)
-        for one in self._untold:
-            for at, rows_out in enumerate(one.left):
-                left[at] += rows_out
-        self._untold.clear()
-        self.order.ran(order, [rows, *left], nanos)
+    def _tell(self, order: Order) -> None:
+        """Say how the last stretches went."""
+        counts = [self.plain.rows - self._told.rows]
+        for lookup in self.path(order).lookups:
+            left = self.passed[lookup.member].rows_out
+            counts.append(left - self._told_left[lookup.member])
+            self._told_left[lookup.member] = left
+        nanos = self.plain.nanos - self._told.nanos
+        self._told = replace(self.plain)
+        self.order.ran(order, counts, nanos)
 
     def _learn(self, walk: Walk) -> None:
         for member, (owners, partners) in walk.partners.items():
@@ -344,18 +335,19 @@ class Pipeline:
 
     def _profile(self, delta: Delta) -> None:
         began = perf_counter_ns()
+        if self.order.has_changed:
+            self._times.forget()
         some = delta.take(spread(len(delta), self._affordable_rows()))
         if self._topology.has_cycles and self.order.profiles % TREE_EVERY == 0:
             self._choose_tree(some)
         self.order.profile(lambda: self._evidence(some), perf_counter_ns() - began)
 
     def _affordable_rows(self) -> int:
-        wanted = PROFILE_NANOS / max(1.0, self.order.per_row)
-        return int(min(PROFILE_ROWS, max(FEWEST_PROFILE_ROWS, wanted)))
+        wanted = PROFILE_ROWS if self._times.are_known else TIMING_ROWS
+        affordable = int(PROFILE_NANOS / max(1.0, self.order.per_row))
+        return min(wanted, max(FEWEST_PROFILE_ROWS, affordable))
 
     def _evidence(self, rows: Delta) -> Evidence:
-        if self.order.has_changed:
-            self._times.forget()
         scouted = self.scout.along(self._tree, rows)
         times = told_apart(scouted.times(self.others, self._tree, self._times))
         own = {member: scouted.time(member, self._times) for member in self.others}

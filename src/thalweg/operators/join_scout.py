@@ -26,8 +26,11 @@ from thalweg.vector.column import Vector
 FEWEST_ROWS, FEW_ROWS, CLEARLY_BETTER = 4, 128, 1.25
 # A row with more partners than that has many.
 MANY_PARTNERS = 1.5
-# (m) Nanoseconds that a look-up takes before it has seen a row, at the most.
-_CALL = 50_000
+# (m) Nanoseconds that a look-up takes before it has seen a combination; and so many of these tell
+# what it takes for one.
+_CALL, TIMED_ROWS = 25_000, 1024
+# What takes longer tells of fewer, too.
+_DEAR = 250_000
 
 # Combinations that begin with rows which stand for some members, at the turn of one.
 NewWalk = Callable[[frozenset[int], Callable[[Place], Vector], int], Walk]
@@ -36,8 +39,8 @@ NewWalk = Callable[[frozenset[int], Callable[[Place], Vector], int], Walk]
 @dataclass(frozen=True)
 class Scouted:
     """By member and row whether there is something at the end of the path; by member the
-    combinations that came to its look-up, for a row, the nanoseconds of that for each, and the
-    partners of a combination that has any, where that is known."""
+    combinations that came to its look-up, for a row, and where that is known the nanoseconds
+    of that for each, and the partners of a combination that has any."""
 
     passes: Mask
     came: Mapping[int, float]
@@ -55,7 +58,7 @@ class Scouted:
         return found
 
     def time(self, member: int, times: LookupTimes) -> float:
-        return times.of(member, self.nanos.get(member, 0.0))
+        return times.of(member, self.nanos.get(member))
 
 
 def gate_of(tree: Tree) -> int | None:
@@ -102,7 +105,9 @@ class Scout:
             found = (walk.expand if is_exact else walk.drop)(lookup, there)
             if len(there):
                 came[far] = len(there) / len(rows)
-                nanos[far] = max(0, perf_counter_ns() - began - _CALL) / len(there)
+                took = perf_counter_ns() - began
+                if len(there) >= TIMED_ROWS or took > _DEAR:
+                    nanos[far] = max(0, took - _CALL) / len(there)
             if far in walk.partners:
                 owners, count = walk.partners[far]
                 partners[far] = count / owners

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from thalweg.kernels.probe import (
     END,
     KEY,
+    NUMBERS,
     START,
     first_above,
     first_matches,
@@ -83,7 +84,7 @@ class Index:
         self.columns = columns
         self._has_ends = has_ends
         self.records = np.zeros((_ROOM, 4 if has_ends else 3), np.int64)
-        self._heads = np.full(_ROOM, -1, np.int32)
+        self._make_heads(_ROOM - 1, 0)
         # The number of the row, counted from the first ever, behind which all are over in order.
         self._in_order_from = 0
 
@@ -96,9 +97,9 @@ class Index:
             fresh[:, END] = delta.end
         ring.write(self.records, fresh)
         if ring.count + len(delta) > len(self._heads):
-            self._make_heads(ring.count + len(delta))
-            link_records(self.records, self._heads, self._shift, ring.head, ring.count)
-        in_order = link_records(self.records, self._heads, self._shift, ring.tail, len(delta))
+            self._make_heads(ring.count + len(delta), ring.gone)
+            self._link(ring.head, ring.gone, ring.count)
+        in_order = self._link(ring.tail, ring.gone + ring.count, len(delta))
         if ring.count and len(delta):
             newest = self.records[ring.tail - 1, self._last]
             in_order &= newest <= self.records[ring.tail, self._last]
@@ -126,12 +127,23 @@ class Index:
         larger = np.zeros((room, self.records.shape[1]), np.int64)
         larger[: len(slots)] = self.records[slots]
         self.records = larger
-        self._make_heads(len(slots))
-        in_order = link_records(self.records, self._heads, self._shift, 0, len(slots))
+        self._make_heads(len(slots), 0)
+        in_order = self._link(0, 0, len(slots))
         self._in_order_from = 0 if in_order or not len(slots) else len(slots) - 1
 
-    def _make_heads(self, rows: int) -> None:
-        self._heads = np.full(max(_ROOM, 1 << rows.bit_length()), -1, np.int32)
+    def _link(self, first: int, number: int, added: int) -> bool:
+        given = (first, number & NUMBERS, added)
+        return bool(link_records(self.records, self._heads, self._shift, *given))
+
+    def _make_heads(self, rows: int, first: int) -> None:
+        """Buckets for so many rows, all empty: they have the number before the first."""
+        empty = np.uint32((first - 1) & NUMBERS)
+        self._heads = np.full(max(_ROOM, 1 << rows.bit_length()), empty, np.uint32)
+
+    def _lies(self, ring: Ring) -> tuple[int, int, int]:
+        """Where the newest row is, its number, and how many there are."""
+        newest = (ring.gone + ring.count - 1) & NUMBERS
+        return (ring.tail or ring.room) - 1, newest, ring.count
 
     @property
     def _shift(self) -> np.uint64:
@@ -150,8 +162,7 @@ class Index:
             self.records,
             self._heads,
             self._shift,
-            ring.head,
-            ring.count,
+            *self._lies(ring),
             old,
             -1 if span is None else span,
             ring.gone >= self._in_order_from,
@@ -187,8 +198,7 @@ class Index:
                 self.records,
                 self._heads,
                 self._shift,
-                ring.head,
-                ring.count,
+                *self._lies(ring),
                 old,
                 -1 if span is None else span,
                 ring.gone >= self._in_order_from,
