@@ -195,7 +195,7 @@ def test_answers_do_not_depend_on_the_order_of_filters(
     monkeypatch.setattr(chain, "STRETCH_ROWS", 16)
     monkeypatch.setattr(chain, "TRIED_STRETCH_ROWS", 16)
     monkeypatch.setattr(adaptive_order, "LEAST_ROWS", 0)
-    monkeypatch.setattr(adaptive_order, "PROFILE_SHARE", 1e9)
+    monkeypatch.setattr(FilterOrder, "profile_share", 1e9)
     monkeypatch.setattr(FilterOrder, "next", any_order)
     for seed in range(part, 240, 4):
         case = random_case(seed)

@@ -34,7 +34,7 @@ class Eager:
         for name in ("worth_trying", "least_gain"):
             patch.setattr(LookupOrder, name, 0.0)
         patch.setattr(adaptive_order, "MORE_PATIENCE", 1.0)
-        patch.setattr(adaptive_order, "PROFILE_SHARE", 1e9)
+        patch.setattr(LookupOrder, "profile_share", 1e9)
         patch.setattr(adaptive_order, "EVENT_SHARE", 1e9)
         patch.setattr(lookup_order, "TIMED_ROWS", 1)
         for name in ("UNSURE_ROWS", "TOLD_NANOS", "TREE_EVERY"):

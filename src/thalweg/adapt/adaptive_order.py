@@ -24,8 +24,8 @@ from thalweg.adapt.outcomes import dropped_at, reaching
 from thalweg.adapt.plan_log import PlanLog
 from thalweg.adapt.policies import MakePolicy
 
-# The part of the filters' time that profiling may take, and may when something has changed.
-PROFILE_SHARE, EVENT_SHARE = 0.005, 0.05
+# The part of the filters' time that profiling may take when something has changed.
+EVENT_SHARE = 0.05
 # If changes come and go, the latter is divided by up to that which makes it the former; by no more
 # than so many if a change lasts, and at first by this, as if rows take longer.
 LASTING_CALM, QUICK = 1.5, 0.5
@@ -62,6 +62,8 @@ class AdaptiveOrder:
     Where one filter implies others, `as_run` has these before it, and many orders are one.
     """
 
+    # The part of the filters' time that profiling may take as long as nothing changes.
+    profile_share: ClassVar[float] = 0.005
     # Looks after which a change is lasting, and whether what changed goes on to do so for a
     # while.
     lasting: ClassVar[int] = LASTING
@@ -201,7 +203,7 @@ class AdaptiveOrder:
         return min(self._when_due(), soon) if self.settles_slowly else self._when_due()
 
     def _when_due(self) -> float:
-        return (self.profiled.nanos + self._another()) * self._patience / PROFILE_SHARE
+        return (self.profiled.nanos + self._another()) * self._patience / self.profile_share
 
     # Profiling
 
@@ -215,7 +217,7 @@ class AdaptiveOrder:
         evidence = ask()
         self._consider(evidence)
         if has_changed and not self._lookout.is_slower:
-            self._calm = min(2 * self._calm, EVENT_SHARE / PROFILE_SHARE)
+            self._calm = min(2 * self._calm, EVENT_SHARE / self.profile_share)
         self._lookout = self._new_lookout()
         took = prepared + self._clock() - began
         self._last_profiles.append(took)

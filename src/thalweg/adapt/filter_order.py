@@ -12,7 +12,7 @@ from time import thread_time_ns
 
 import numpy as np
 
-from thalweg.adapt.adaptive_order import LEAST_ROWS, PROFILE_SHARE, AdaptiveOrder
+from thalweg.adapt.adaptive_order import LEAST_ROWS, AdaptiveOrder
 from thalweg.adapt.drops import Index, Mask, Order, RefiningPolicy
 from thalweg.adapt.evidence import Evidence
 from thalweg.adapt.greedy import AGreedy
@@ -113,4 +113,4 @@ class FilterOrder(AdaptiveOrder):
         return int(min(PROFILE_ROWS, max(FEWEST_PROFILE_ROWS, affordable)))
 
     def _may_take(self) -> float:
-        return max(PROFILE_SHARE * self.total.nanos, _SHORT_PROFILE)
+        return max(self.profile_share * self.total.nanos, _SHORT_PROFILE)

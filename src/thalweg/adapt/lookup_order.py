@@ -73,6 +73,7 @@ def _middle(values: Iterable[float]) -> float:
 
 
 class LookupOrder(AdaptiveOrder):
+    profile_share: ClassVar[float] = 0.003
     lasting: ClassVar[int] = 2
     settles_slowly: ClassVar[bool] = True
     # What one look-up finds at hand, others do not: a little faster may be slower.

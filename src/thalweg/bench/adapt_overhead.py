@@ -34,7 +34,7 @@ ROWS, QUICK_ROWS = 200_000, 10_000
 # many rounds are needed.
 SECONDS, ROUNDS = 600, 10
 # Rows that are filtered for one that is joined, and how often they come round.
-FILTERED, FILTERED_ROUNDS = 10, 50
+FILTERED, FILTERED_ROUNDS = 10, 250
 FILTERS = Setting("filters", (0.05, 0.2, 0.4, 0.6, 0.8, 0.95))
 STAR, SHARES = star(5), (0.1, 0.4, 0.7, 0.9)
 SAME_KEY = replace(same_key(5), seconds=SECONDS)

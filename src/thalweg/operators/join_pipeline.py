@@ -37,7 +37,7 @@ BYPASS_ROWS, BYPASS_SHARE = 32_768, 0.01
 # Rows of a batch that meet caches as long as it is not known whether these pay.
 TRIED_ROWS = 8192
 # The part of a pipeline's time that may go into watching which keys recur.
-WATCH_SHARE = 0.003
+WATCH_SHARE = 0.002
 # At every so many profiles it is asked for the best way to each member.
 TREE_EVERY = 4
 # Rows of a profile, and of one that is to tell what look-ups take that few combinations meet;
@@ -124,7 +124,7 @@ class Pipeline:
         self._even = 0
         # Where the counters stood when the order was last told: rows and nanoseconds without
         # caches, and by member the combinations that left it.
-        self._told, self._told_left = Spent(), dict.fromkeys(self.others, 0)
+        self._told, self._told_left = (0, 0), dict.fromkeys(self.others, 0)
         self._times = LookupTimes(self.others)
 
     # Which way
@@ -162,7 +162,7 @@ class Pipeline:
     def use(self, caches: dict[int, Cached]) -> None:
         """Caches for the order of now, by the position of the first look-up they replace."""
         self.caches, self._cached_order = caches, self.order.order
-        self._told = replace(self.plain)
+        self._told = self.plain.rows, self.plain.nanos
         self._told_left = {member: tally.rows_out for member, tally in self.passed.items()}
         self._bypassed, self._cached_before = 0, self.cached.rows
         self.has_proved = False
@@ -213,7 +213,7 @@ class Pipeline:
         self._learn(walk)
         if self.caches or self.order.is_fixed:
             return found
-        if self.plain.nanos - self._told.nanos >= TOLD_NANOS or self.order.is_trying:
+        if self.plain.nanos - self._told[1] >= TOLD_NANOS or self.order.is_trying:
             self._tell(order)
             if self.order.wants_profile:
                 self._profile(delta)
@@ -320,14 +320,14 @@ class Pipeline:
 
     def _tell(self, order: Order) -> None:
         """Say how the last stretches went."""
-        counts = [self.plain.rows - self._told.rows]
+        rows, nanos = self._told
+        self._told = self.plain.rows, self.plain.nanos
+        counts = [self.plain.rows - rows]
         for lookup in self.path(order).lookups:
             left = self.passed[lookup.member].rows_out
             counts.append(left - self._told_left[lookup.member])
             self._told_left[lookup.member] = left
-        nanos = self.plain.nanos - self._told.nanos
-        self._told = replace(self.plain)
-        self.order.ran(order, counts, nanos)
+        self.order.ran(order, counts, self.plain.nanos - nanos)
 
     def _learn(self, walk: Walk) -> None:
         for member, (owners, partners) in walk.partners.items():
