@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from thalweg.adapt.found_plans import FoundPlan, FoundPlans
 from thalweg.record_segments import Part, RecordPiece
 from thalweg.segments import Piece
 
@@ -34,6 +35,9 @@ class Entry:
     Where sources are live: `clock` is when the batch began, in microseconds; the end of a
     source is what was there then. `waits`: there is nothing to do yet. `due` says what
     the passing of time will let out, `unwritten` whether records wait to become a file.
+
+    `plans` are orders of filters and look-ups that were found to be good: by these tasks go that
+    know nothing better.
 
     What the batch before left is here too: where its records lie, the parts that are
     to be published, and how many rows of each stream and records of each query there
@@ -56,6 +60,7 @@ class Entry:
     waits: bool = False
     due: list[dict[str, int]] = field(default_factory=list)
     unwritten: bool = False
+    plans: FoundPlans = field(default_factory=dict)
     answers: list[RecordPiece] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
@@ -93,6 +98,9 @@ class ControlLog:
         fields["pieces"] = {
             int(shard): [Piece(**piece) for piece in pieces]
             for shard, pieces in fields["pieces"].items()
+        }
+        fields["plans"] = {
+            name: FoundPlan.from_json(plan) for name, plan in fields["plans"].items()
         }
         fields["answers"] = [RecordPiece(**piece) for piece in fields["answers"]]
         fields["parts"] = [Part(**part) for part in fields["parts"]]

@@ -15,6 +15,7 @@ from typing import Any
 
 from thalweg.adapt.choices import DEFAULT, Adaptation
 from thalweg.adapt.decisions import Decision
+from thalweg.adapt.found_plans import FoundPlan, FoundPlans
 from thalweg.adapt.measured import Adaptive, Measured, Tally
 from thalweg.assembly import Assembly, Node, Origin, Values
 from thalweg.evaluate import Note
@@ -108,6 +109,19 @@ class Dataflow:
             for index, part in self._adaptive
             for measured in part.measured()
         ]
+
+    def found(self) -> FoundPlans:
+        """Plans that were tried and kept since this was asked last."""
+        plans: FoundPlans = {}
+        for _, part in self._adaptive:
+            plans.update(part.found())
+        return plans
+
+    def take_over(self, plans: Mapping[str, FoundPlan]) -> None:
+        """Plans that were found elsewhere, or before."""
+        if plans:
+            for _, part in self._adaptive:
+                part.take_over(plans)
 
     def _queries(self, index: int) -> tuple[str, ...]:
         """The queries that an operator works for."""

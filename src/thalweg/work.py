@@ -33,7 +33,7 @@ Values = tuple[Any, ...]
 
 _FILE = "work.pickle"
 # Of what is in a checkpoint; another number says that older checkpoints do not fit.
-_LAYOUT = 3
+_LAYOUT = 4
 _ROWS_AT_ONCE = 1 << 17
 
 # Where nothing else is asked for.

@@ -14,6 +14,7 @@ from thalweg.adapt import adaptive_order, lookup_order
 from thalweg.adapt.drops import Mask
 from thalweg.adapt.join_order import path_to
 from thalweg.adapt.lookup_order import LookupOrder
+from thalweg.adapt.order_trial import Change
 from thalweg.bench.drifting_joins import Graph, batches, chain, cycle, star
 from thalweg.bench.joined import ORDERS, Joined
 from thalweg.operators import join_pipeline
@@ -41,15 +42,15 @@ class Eager:
             patch.setattr(join_pipeline, name, 1)
         self._profile, self._decide = LookupOrder.profile, LookupOrder._decide
         patch.setattr(LookupOrder, "profile", lambda order, *given: self.profile(order, *given))
-        patch.setattr(LookupOrder, "_decide", lambda order, change: self.decide(order, change))
+        patch.setattr(LookupOrder, "_decide", lambda order, *given: self.decide(order, *given))
 
     def profile(self, order: LookupOrder, *given: Any) -> None:
         self.did["profiles"] += 1
         self._profile(order, *given)
 
-    def decide(self, order: LookupOrder, change: Any) -> None:
+    def decide(self, order: LookupOrder, change: Change, is_own: bool) -> None:
         self.did["kept" if change.is_kept else "taken back"] += 1
-        self._decide(order, change)
+        self._decide(order, change, is_own)
 
 
 def test_answers_do_not_depend_on_what_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -257,6 +257,21 @@ def istream_drops_duplicates(plan: Plan) -> Plan:
     return plan
 
 
+def membership_counts_copies(plan: Plan) -> Plan:
+    """A row is in a subquery or not, however often it is there."""
+    match plan:
+        case JoinGraph(members=members):
+            counted = tuple(
+                m.input
+                if isinstance(m, Distinct) and m.schema and m.schema[0].name == "member 0"
+                else m
+                for m in members
+            )
+            if counted != members:
+                return plan.with_inputs(counted)
+    return plan
+
+
 def _with_expressions(plan: Plan, change: Callable[[Expression], Expression]) -> Plan:
     new = tuple(transform(expression, change) for expression in plan.expressions)
     if any(a is not b for a, b in zip(new, plan.expressions, strict=True)):
@@ -287,4 +302,5 @@ WRONG_RULES: tuple[Rule, ...] = (
     distinct_after_projection,
     limit_after_projection_reorders,
     istream_drops_duplicates,
+    membership_counts_copies,
 )

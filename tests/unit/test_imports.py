@@ -70,7 +70,7 @@ ALLOWED = {
     "segments": {"operators", "vector"},
     "record_segments": {"operators", "vector"},
     "clock": set(),
-    "control": {"record_segments", "segments"},
+    "control": {"adapt", "record_segments", "segments"},
     "work": {"adapt", "catalog", "dataflow", "intake", "plan", "program", "sources", "vector"},
     "shard": {
         "adapt",

@@ -99,6 +99,9 @@ class AdaptiveOrder:
         # The nanoseconds of all rows at which a profile is due even if nothing has changed.
         self._due = 0.0
         self._logged = 0
+        # How many changes were told of, and the last order that was suggested.
+        self._told = 0
+        self._suggested: Order | None = None
 
     def next(self) -> Order:
         """The order for the next stretch."""
@@ -140,16 +143,16 @@ class AdaptiveOrder:
         if self._trial is not None:
             self._trial.add(order, nanos / max(1, rows))
             if self._trial.is_over:
-                self._decide(self._trial.outcome())
+                self._decide(self._trial.outcome(), self._trial.is_own)
             return
         self._lookout.see(counts, nanos / max(1, rows))
 
-    def _decide(self, change: Change) -> None:
+    def _decide(self, change: Change, is_own: bool) -> None:
         self.changes.append(change)
         self._trial = None
         if change.measured >= WORTH_IT:
             self._patience = self._calm = 1.0
-        else:
+        elif is_own:
             self._patience *= MORE_PATIENCE
         if change.is_kept:
             self.order = change.after
@@ -160,6 +163,28 @@ class AdaptiveOrder:
         # A trial may have been too early for windows that still change: there is another one soon,
         # and if that does not pay either, not so soon.
         self._due = self._sooner(self._patience / MORE_PATIENCE)
+
+    # What others know
+
+    def found(self) -> Order | None:
+        """The order of now, if it was tried and kept since this was asked last."""
+        fresh = self.changes[self._told :]
+        self._told = len(self.changes)
+        return self.order if any(change.is_kept for change in fresh) else None
+
+    def suggest(self, order: Order) -> None:
+        """An order that was good elsewhere. If nothing is known yet about the one of now, it is
+        taken at once; else it is tried for a stretch, and no more often than it is new."""
+        if self._policy is None or order == self._suggested:
+            return
+        self._suggested = order
+        if order == self.order:
+            return
+        if self.is_unsure:
+            self.order = self._policy.order = order
+        elif self._trial is None:
+            self._trial = OrderTrial(self.order, order, 1.0, True, is_own=False)
+            self._begin_trial(self._trial)
 
     # When to profile
 

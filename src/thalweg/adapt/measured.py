@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from thalweg.adapt.decisions import Decision
+from thalweg.adapt.found_plans import FoundPlan, FoundPlans
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,15 @@ class Adaptive(Protocol):
 
     def measured(self) -> list[Measured]:
         """What was measured since this was asked last."""
+        ...
+
+    def found(self) -> FoundPlans:
+        """Plans that were tried and kept since this was asked last."""
+        ...
+
+    def take_over(self, plans: Mapping[str, FoundPlan]) -> None:
+        """Plans that were found elsewhere, or before. Those that are new here are taken at once
+        if nothing is known that speaks against them, else they are tried."""
         ...
 
 

@@ -33,13 +33,15 @@ class Change:
 class OrderTrial:
     """`old` and `new` are the times for a row, by stretch. The middle one of them counts: a
     stretch that was disturbed says nothing about its order. If the new order has proved itself
-    under the same conditions, it must have its least gain in one stretch, and that is all."""
+    under the same conditions, it must have its least gain in one stretch, and that is all.
+    `is_own`: it was found here, not suggested by others."""
 
     before: Order
     after: Order
     expected: float
     has_proved_itself: bool = False
     least_gain: float = TOLERABLE
+    is_own: bool = True
     old: list[float] = field(default_factory=list)
     new: list[float] = field(default_factory=list)
     _stretches: int = 0

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from thalweg.adapt.decisions import Decision
+from thalweg.adapt.found_plans import FoundPlan, FoundPlans
 from thalweg.adapt.measured import Measured
 from thalweg.clock import Clock
 from thalweg.dataflow import Dataflow, Failed, Noted, Purpose
@@ -45,6 +47,7 @@ class Taken:
     seconds: dict[str, float]
     decisions: list[Decision] = field(default_factory=list)
     measured: list[Measured] = field(default_factory=list)
+    plans: FoundPlans = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -59,8 +62,17 @@ class Intake:
     in_order: frozenset[int]
     shards: int
 
-    def take(self, cursor: Cursor, parts: Sequence[int], number: int, folder: Path) -> Taken:
-        """Take one of the parts, whose sizes in rows are given, that follow a cursor."""
+    def take(
+        self,
+        cursor: Cursor,
+        parts: Sequence[int],
+        number: int,
+        folder: Path,
+        plans: Mapping[str, FoundPlan] = MappingProxyType({}),
+    ) -> Taken:
+        """Take one of the parts, whose sizes in rows are given, that follow a cursor; with plans
+        that were found to be good."""
+        self.fragments.take_over(plans)
         clock, writer = Clock(), SegmentWriter(folder)
         with clock.time("read"):
             start = self.reader.ahead(cursor, sum(parts[:number]), parts[number])
@@ -94,6 +106,7 @@ class Intake:
             seconds=clock.seconds,
             decisions=self.fragments.decisions(),
             measured=self.fragments.measured(),
+            plans=self.fragments.found(),
         )
 
     def _send(
@@ -163,4 +176,5 @@ def _whole(parts: list[Taken]) -> Taken:
         dict(seconds),
         [decision for part in parts for decision in part.decisions],
         [measured for part in parts for measured in part.measured],
+        {name: plan for part in parts for name, plan in part.plans.items()},
     )

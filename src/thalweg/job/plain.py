@@ -80,4 +80,6 @@ class PlainJob:
         folder = self.work.root / "segments" / f"{self.entry.batch:09d}"
         if stream not in self._intakes:
             self._intakes[stream] = self.work.intake(stream)
-        return self._intakes[stream].take(cursor, self.entry.takes[stream], part, folder)
+        return self._intakes[stream].take(
+            cursor, self.entry.takes[stream], part, folder, self.entry.plans
+        )

@@ -72,7 +72,7 @@ def take_batch(job: Start, batch: int, stream: str, part: int) -> Taken:
     entry = _entry(job, batch)
     cursor = Cursor.from_json(entry.cursors[stream])
     folder = work.root / "segments" / f"{batch:09d}"
-    return _intake(job, stream).take(cursor, entry.takes[stream], part, folder)
+    return _intake(job, stream).take(cursor, entry.takes[stream], part, folder, entry.plans)
 
 
 @carries_mistakes

@@ -10,13 +10,14 @@ row can go from its store when all other inputs have promised to be past its end
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
 
 from thalweg.adapt.decisions import Decision
+from thalweg.adapt.found_plans import FoundPlan, FoundPlans
 from thalweg.adapt.greedy import AGreedy
 from thalweg.adapt.measured import Measured
 from thalweg.adapt.policies import MakePolicy
@@ -32,6 +33,7 @@ from thalweg.operators.store import equal_values
 from thalweg.operators.stored import StoreView
 from thalweg.plan.expressions import columns_used
 from thalweg.plan.nodes import JoinGraph
+from thalweg.plan.signature import signature
 from thalweg.vector.column import Vector
 from thalweg.vector.evaluate import VectorCompiler
 
@@ -54,7 +56,7 @@ class JoinRun:
         make: MakePolicy = AGreedy,
         pool: CachePool | None = None,
     ) -> None:
-        self._graph = graph
+        self._graph, self._signature = graph, signature(graph)
         self._needed = needed
         self._topology = topology = Topology(graph, any_order=make is not None)
         self._predicates = [
@@ -90,6 +92,19 @@ class JoinRun:
 
     def measured(self) -> list[Measured]:
         return list(self._report.measured())
+
+    def found(self) -> FoundPlans:
+        plans = {self._name(p): p.found() for p in self.pipelines}
+        return {name: plan for name, plan in plans.items() if plan is not None}
+
+    def take_over(self, plans: Mapping[str, FoundPlan]) -> None:
+        for pipeline in self.pipelines:
+            plan = plans.get(self._name(pipeline))
+            if plan is not None:
+                pipeline.take_over(plan)
+
+    def _name(self, pipeline: Pipeline) -> str:
+        return f"join {self._signature} from {pipeline.root}"
 
     def _any_view(self, member: int) -> StoreView:
         return self._views[member, min(self._topology.indexes[member])]

@@ -16,7 +16,8 @@ import numpy as np
 from thalweg.adapt.adaptive_order import Spent
 from thalweg.adapt.drops import Index, Order
 from thalweg.adapt.evidence import Evidence
-from thalweg.adapt.join_order import Tree, look_ups, spanning_tree
+from thalweg.adapt.found_plans import FoundPlan
+from thalweg.adapt.join_order import Tree, look_ups, path_to, spanning_tree
 from thalweg.adapt.lookup_order import LookupOrder, LookupTimes
 from thalweg.adapt.measured import Tally
 from thalweg.adapt.policies import MakePolicy
@@ -145,6 +146,33 @@ class Pipeline:
         order, self._tree = route
         self._paths.clear()
         self.order = LookupOrder(order, None)
+
+    def found(self) -> FoundPlan | None:
+        """The route of now, if its order was tried and kept since this was asked last."""
+        order = self.order.found()
+        if order is None:
+            return None
+        return FoundPlan(order, tuple(sorted(self._tree.items())))
+
+    def take_over(self, plan: FoundPlan) -> None:
+        """A route that was found elsewhere; by other ways only if nothing is known of these."""
+        if not self._is_free or not plan.fits(self.order.order):
+            return
+        ways = dict(plan.ways)
+        if ways != self._tree:
+            if not self.order.is_unsure or not self._leads(ways):
+                return
+            self._tree = ways
+            self._paths.clear()
+        self.order.suggest(plan.order)
+
+    def _leads(self, ways: Tree) -> bool:
+        """Whether ways go from the root to all others, from neighbour to neighbour."""
+        near = self._topology.neighbours
+        return ways.keys() == set(self.others) and all(
+            far in near[before] and path_to(far, ways)[0] in near[self.root]
+            for far, before in ways.items()
+        )
 
     def members(self, order: Order) -> tuple[int, ...]:
         """Members as they are looked up, in an order of filters."""

@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from thalweg.adapt.found_plans import FoundPlans
 from thalweg.catalog import Stream
 from thalweg.clock import WallClock, wall_clock
 from thalweg.control import ControlLog, Entry
@@ -111,6 +112,7 @@ def next_entry(
         clock=entry.clock,
         due=_earliest([due for r in results for due in r.due], promises, reached != entry.reached),
         unwritten=any(result.unwritten for result in results),
+        plans=_with_found(entry.plans, takes, results),
         answers=[piece for result in results for piece in result.answers],
         parts=[part for result in results for part in result.parts],
         rows=rows,
@@ -119,6 +121,14 @@ def next_entry(
     if not work.live or left.draining:
         return left
     return _begun(work, left, now, paces, reached != entry.reached)
+
+
+def _with_found(plans: FoundPlans, takes: list[Taken], results: list[ShardResult]) -> FoundPlans:
+    """Where several tasks have found other plans for the same, one of them is as good as any."""
+    found = dict(plans)
+    for told in (*(taken.plans for taken in takes), *(result.plans for result in results)):
+        found.update(told)
+    return found
 
 
 def _begun(work: Work, left: Entry, now: int, paces: dict[str, Pace], came_on: bool) -> Entry:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from thalweg.adapt.decisions import Decision
+from thalweg.adapt.found_plans import FoundPlans
 from thalweg.adapt.measured import Measured
 from thalweg.assembly import Origin
 from thalweg.clock import Clock
@@ -40,7 +41,7 @@ class ShardResult:
     `oldest` and `snapshot_batch` are the first batches whose segments and snapshots the
     manifest needs. `due` is what the passing of time will let out; `unwritten`: records
     wait to become a file. `seconds` says where the time went, `decisions` what was changed
-    on the way, `measured` what was seen.
+    on the way, `measured` what was seen, `plans` which ones were found to be good.
     """
 
     shard: int
@@ -60,6 +61,7 @@ class ShardResult:
     seconds: dict[str, float]
     decisions: list[Decision]
     measured: list[Measured]
+    plans: FoundPlans
 
 
 class Shard:
@@ -82,14 +84,17 @@ class Shard:
         own = (*pieces, *entry.pieces.get(self._number, ()))
         given = Input(entry.batch, own, promises, firsts, lasts, entry.flush)
         with self._working.held() as is_ours:
-            return self._step(given, manifest, is_ours)
+            return self._step(given, manifest, entry.plans, is_ours)
 
-    def _step(self, given: Input, manifest: Manifest, is_ours: bool) -> ShardResult:
+    def _step(
+        self, given: Input, manifest: Manifest, plans: FoundPlans, is_ours: bool
+    ) -> ShardResult:
         clock = Clock()
         with clock.time("attach"):
             was_rebuilt = self._recall(manifest, is_ours)
             if is_ours:
                 self._working.soil()
+        self._dataflow.take_over(plans)
         self._token = None
         stepped = self._advance(given, clock)
         with clock.time("write"):
@@ -118,6 +123,7 @@ class Shard:
             clock.seconds,
             self._dataflow.decisions(),
             self._dataflow.measured(),
+            self._dataflow.found(),
         )
 
     # State

@@ -8,7 +8,7 @@ they had to meet, for whoever decides on it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter_ns, thread_time_ns
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from thalweg.adapt.decisions import Decision
 from thalweg.adapt.drops import Order
 from thalweg.adapt.filter_order import FilterOrder
+from thalweg.adapt.found_plans import FoundPlan, FoundPlans
 from thalweg.adapt.measured import Measured, Tally
 from thalweg.adapt.policies import MakePolicy
 from thalweg.evaluate import Failures
@@ -154,6 +155,19 @@ class Chain:
             return []
         steps = [self._tallies[number].told(self._texts[number]) for number in self.order.order]
         return [Measured("filters", (), " AND ".join(self._texts), tuple(steps))]
+
+    @property
+    def _name(self) -> str:
+        return f"filters {' AND '.join(self._texts)}"
+
+    def found(self) -> FoundPlans:
+        order = self.order.found()
+        return {} if order is None else {self._name: FoundPlan(order)}
+
+    def take_over(self, plans: Mapping[str, FoundPlan]) -> None:
+        plan = plans.get(self._name)
+        if plan is not None and plan.fits(self.order.order):
+            self.order.suggest(plan.order)
 
     def _named(self, order: Order) -> tuple[str, ...]:
         return tuple(self._texts[number] for number in order)

@@ -17,12 +17,14 @@ from thalweg.optimize.rules.push_filter_below_set_operation import (
 from thalweg.optimize.rules.push_filter_below_time_window import push_filter_below_time_window
 from thalweg.optimize.rules.push_filter_into_join import push_filter_into_join
 from thalweg.optimize.rules.split_conjunctions import split_conjunctions
+from thalweg.optimize.rules.subquery_to_join import subquery_to_join
 from thalweg.plan.nodes import Plan
 
 RULES: tuple[Rule, ...] = (
     fold_constants,
     split_conjunctions,
     drop_true_filters,  # wants folded, single conjuncts
+    subquery_to_join,  # wants single conjuncts; the pushes and the join graph want joins
     push_filter_below_projection,  # the pushes want single conjuncts
     push_filter_below_aggregate,
     push_filter_below_set_operation,
