@@ -30,6 +30,7 @@ from thalweg.interrupts import Interrupted, Interrupts
 from thalweg.job.checkpoint import known_work
 from thalweg.job.failures import JobFailed
 from thalweg.outlet.decided import kept_decisions
+from thalweg.outlet.learning import kept_lessons
 from thalweg.program import Program, bind_script
 from thalweg.run import run_on_reference
 from thalweg.testing.scripts import test_scripts
@@ -244,6 +245,10 @@ def decisions(
     query: Annotated[
         str | None, typer.Option("--query", help="Only what is for this query; all if not given.")
     ] = None,
+    worth: Annotated[
+        bool,
+        typer.Option("--worth", help="Instead, what the best single plans would have cost."),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List what a run has decided to do in another way, and what came of it."""
@@ -254,6 +259,18 @@ def decisions(
             detail=f"There is: {', '.join(names)}.",
             hint=did_you_mean(query, names),
         )
+    if worth:
+        lessons = [
+            lesson
+            for lesson in kept_lessons(checkpoint).values()
+            if query is None or query in lesson.queries
+        ]
+        if as_json:
+            print(json.dumps([lesson.told() for lesson in lessons], indent=2))
+            return
+        for lesson in lessons:
+            print(lesson)
+        return
     made = [
         (batch, decision)
         for batch, decision in kept_decisions(checkpoint)

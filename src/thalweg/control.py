@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from thalweg.adapt.found_plans import FoundPlan, FoundPlans
+from thalweg.adapt.learned import FoundPlan, FoundPlans
 from thalweg.record_segments import Part, RecordPiece
 from thalweg.segments import Piece
 

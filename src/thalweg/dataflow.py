@@ -15,7 +15,7 @@ from typing import Any
 
 from thalweg.adapt.choices import DEFAULT, Adaptation
 from thalweg.adapt.decisions import Decision
-from thalweg.adapt.found_plans import FoundPlan, FoundPlans
+from thalweg.adapt.learned import FoundPlan, Learned
 from thalweg.adapt.measured import Adaptive, Measured, Tally
 from thalweg.assembly import Assembly, Node, Origin, Values
 from thalweg.evaluate import Note
@@ -110,12 +110,14 @@ class Dataflow:
             for measured in part.measured()
         ]
 
-    def found(self) -> FoundPlans:
-        """Plans that were tried and kept since this was asked last."""
-        plans: FoundPlans = {}
-        for _, part in self._adaptive:
-            plans.update(part.found())
-        return plans
+    def learned(self) -> list[Learned]:
+        """What was learned since this was asked last."""
+        return [
+            replace(learned, queries=self._queries(index))
+            for index, part in self._adaptive
+            for learned in part.learned()
+            if learned
+        ]
 
     def take_over(self, plans: Mapping[str, FoundPlan]) -> None:
         """Plans that were found elsewhere, or before."""

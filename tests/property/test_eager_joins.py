@@ -13,12 +13,15 @@ from join_cases import join_case
 from thalweg.adapt import adaptive_order, lookup_order
 from thalweg.adapt.drops import Mask
 from thalweg.adapt.join_order import path_to
+from thalweg.adapt.learned import FoundPlan
 from thalweg.adapt.lookup_order import LookupOrder
 from thalweg.adapt.order_trial import Change
 from thalweg.bench.drifting_joins import Graph, batches, chain, cycle, star
 from thalweg.bench.joined import ORDERS, Joined
 from thalweg.operators import join_pipeline
+from thalweg.operators.base import Moment
 from thalweg.operators.delta import Delta
+from thalweg.operators.join import JoinRun
 from thalweg.operators.join_pipeline import Pipeline
 from thalweg.testing.compare import differences
 from thalweg.testing.engines import batched, placed, reference
@@ -68,6 +71,49 @@ def test_answers_do_not_depend_on_what_is_tried(monkeypatch: pytest.MonkeyPatch)
         assert not wrong, f"seed {seed}: {wrong}"
     assert eager.did["profiles"] > 500, eager.did
     assert eager.did["kept"] > 50, eager.did
+
+
+def any_plan(pipeline: Pipeline, chance: random.Random) -> FoundPlan:
+    """One that may be taken over, or one that does not fit: of too few members, by ways that
+    lead nowhere or past members that are not joined."""
+    numbers = list(range(len(pipeline.others)))
+    order = tuple(chance.sample(numbers, len(numbers) - (chance.random() < 0.1)))
+    _, tree = pipeline.route
+    ways = dict(tree)
+    if chance.random() < 0.5:
+        members = [pipeline.root, *pipeline.others]
+        ways = {member: chance.choice(members) for member in pipeline.others}
+    return FoundPlan(order, tuple(sorted(ways.items())))
+
+
+def test_answers_do_not_depend_on_what_others_suggest(monkeypatch: pytest.MonkeyPatch) -> None:
+    # spec: streamon 9.24
+    chance, step, taken = random.Random(3), JoinRun.step, Counter[str]()
+
+    def suggested(run: JoinRun, inputs: tuple[Delta, ...], moment: Moment) -> Delta:
+        plans = {run._name(p): any_plan(p, chance) for p in run.pipelines if chance.random() < 0.5}
+        before = [p.route for p in run.pipelines]
+        run.take_over(plans)
+        for pipeline, route in zip(run.pipelines, before, strict=True):
+            taken["orders"] += pipeline.route[0] != route[0]
+            taken["ways"] += pipeline.route[1] != route[1]
+            taken["trials"] += pipeline.order.is_trying
+        return step(run, inputs, moment)
+
+    Eager(monkeypatch)
+    monkeypatch.setattr(JoinRun, "step", suggested)
+    for seed in range(100):
+        case = join_case(seed, row_counts=(8, 16))
+        program = case.program()
+        (query,) = program.catalog.queries()
+        expected = reference(program, case.feeds).answers["q"]
+        engine = batched(chance.choice((2, 5, 100)), placement=placed(program))
+        ran = engine(program, case.feeds).answers["q"]
+        wrong = differences(expected, ran, query.plan.schema)
+        assert not wrong, f"seed {seed}: {wrong}"
+    assert taken["orders"] > 50, taken
+    assert taken["ways"] > 5, taken
+    assert taken["trials"] > 50, taken
 
 
 def met_one_by_one(pipeline: Pipeline, delta: Delta) -> Mask:

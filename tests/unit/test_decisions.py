@@ -15,6 +15,7 @@ from thalweg.job.script import work_of
 from thalweg.outlet.decided import keep_decisions, kept_decisions
 from thalweg.program import bind_script
 from thalweg.shard.working import remove_working_state
+from thalweg.vector.chain import Chain
 from thalweg.work import Work
 
 from .conftest import Command
@@ -122,6 +123,53 @@ def test_what_was_decided_survives_a_crash_and_a_repeated_batch(tmp_path: Path) 
     job.run()
     remove_working_state(work.root)
     assert list(kept_decisions(work.root))[: len(before)] == before
+
+
+def test_a_job_knows_what_changing_plans_was_worth(tmp_path: Path, thalweg: Command) -> None:
+    # spec: streamon 7.1
+    job = run(tmp_path / "few", script_of("a-greedy"))
+    root = str(job.work.root)
+    (lesson,) = json.loads(thalweg("decisions", root, "--worth", "--json").out)
+    assert lesson["mechanism"] == "filters"
+    assert lesson["queries"] == ["few"]
+    assert lesson["best_single"][0] == "(key % 5000) = 2"
+    # Nothing changed after the first profile.
+    assert lesson["return_on_adaptivity"] == pytest.approx(1.0, abs=0.1)
+    (met,) = lesson["conditions"]
+    assert met["plan"] == lesson["best_single"]
+    assert met["passed"]["(key % 10) <> 1"] == pytest.approx(0.9, abs=0.1)
+    assert ROWS // 2 < met["rows"] <= ROWS
+    told = thalweg("decisions", root, "--worth", "--query", "few").out
+    assert told.startswith("filters of few: one condition; the best single order, (key % 5000) = 2")
+
+
+def orders(job: PlainJob) -> list[tuple[int, ...]]:
+    chains = [part for _, part in job._intakes["S"].fragments._adaptive]
+    return [chain.order.order for chain in chains if isinstance(chain, Chain)]
+
+
+def test_a_restarted_job_goes_by_what_was_found_before(tmp_path: Path) -> None:
+    """What was decided is in the log of control, so a batch that is repeated begins with the
+    same plans as when it was done first."""
+    work = replace(work_in(tmp_path / "few", script_of("a-greedy")), rows_per_batch=ROWS // 8)
+    job = PlainJob(work)
+    while not job.entry.plans:
+        job.batch()
+    entry = job.entry
+    (plan,) = entry.plans.values()
+    assert plan.order[0] == 2
+    begun = []
+    for _ in range(2):
+        job.start()
+        assert job.entry == entry
+        for part in range(len(entry.takes["S"])):
+            job._take("S", part)
+            begun.append(orders(job))
+            break
+    assert begun[0] == begun[1] == [plan.order]
+    job.run()
+    remove_working_state(work.root)
+    assert job.entry.plans.keys() == entry.plans.keys()
 
 
 def test_what_two_queries_share_is_decided_for_both(tmp_path: Path) -> None:

@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import random
 from itertools import permutations
 
-from thalweg.adapt.plan_log import Plan, PlanLog, moved
+import numpy as np
+import pytest
+
+from thalweg.adapt.conditions import Conditions
+from thalweg.adapt.outcomes import cost
+from thalweg.adapt.plan_log import Entry, PlanLog, moved
 
 
-def flat(plan: Plan) -> float:
-    return 1.0
+def flat() -> Conditions:
+    return Conditions((1.0, 1.0), ((0, 1),))
+
+
+@pytest.mark.parametrize("n", [1, 3, 7])
+def test_conditions_know_what_any_order_costs(n: int) -> None:
+    random_ = np.random.default_rng(n)
+    passes = random_.random((500, n)) < random_.random(n)
+    times = random_.random(n) * 40
+    conditions = Conditions.of(passes, times)
+    again = Conditions.from_json(json.loads(json.dumps(conditions.to_json())))
+    for _ in range(20):
+        order = tuple(random_.permutation(n).tolist())
+        expected = cost(passes, order, times) / len(passes)
+        assert conditions.cost(order) == pytest.approx(expected)
+        assert again.cost(order) == conditions.cost(order)
 
 
 def test_conditions_are_recognised_if_no_statistic_differs_by_much() -> None:
@@ -43,18 +63,31 @@ def test_the_best_single_plan_is_that_of_all_plans() -> None:
         n = chance.choice((2, 3, 4))
         log, every = PlanLog(tolerance=0.0), list(permutations(range(n)))
         for _ in range(3):
-            # What a number costs at each place: the sum is a plan's cost.
-            costs = [[chance.random() for _ in range(n)] for _ in range(n)]
-
-            def cost(plan: Plan, costs: list[list[float]] = costs) -> float:
-                return sum(costs[number][place] for place, number in enumerate(plan))
-
-            log.meet((chance.random(),), min(every, key=cost), cost)
+            patterns = [(bits, chance.randint(1, 50)) for bits in range(2**n)]
+            times = tuple(chance.random() for _ in range(n))
+            conditions = Conditions(times, tuple(patterns))
+            log.meet((chance.random(),), min(every, key=conditions.cost), lambda c=conditions: c)
             log.ran(chance.random())
         least = min(sum(e.weight * e.cost(plan) for e in log.entries) for plan in every)
         assert log.best_single(lambda _, every=every: every)[1] == least  # type: ignore[misc]
         assert least <= log.best_single()[1] <= 1.2 * least
         assert log.return_on_adaptivity >= 1.0
+
+
+def test_a_log_that_hears_of_all_that_another_tells_is_like_it() -> None:
+    # spec: streamon 7.1
+    told, hearing = PlanLog(tolerance=0.1), PlanLog(tolerance=0.1)
+    for statistics, plan in (((0.1, 0.9), (0, 1)), ((0.9, 0.1), (1, 0)), ((0.12, 0.9), (0, 1))):
+        told.meet(statistics, plan, flat)
+        told.take(plan)
+        for rows in (10.0, 5.0):
+            told.ran(rows)
+            for ran in told.news():
+                hearing.hear(ran)
+        assert not told.news()
+    kept = [Entry.from_json(json.loads(json.dumps(e.to_json()))) for e in hearing.entries]
+    assert kept == told.entries
+    assert [(e.weight, e.visits) for e in kept] == [(30.0, 2), (15.0, 1)]
 
 
 def test_moves_lead_to_every_order() -> None:

@@ -16,12 +16,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from thalweg.adapt.conditions import MOST_FILTERS, Conditions
 from thalweg.adapt.drops import Drops, Order
 from thalweg.adapt.evidence import Evidence
 from thalweg.adapt.lookout import LASTING, Lookout
 from thalweg.adapt.order_trial import TOLERABLE, Change, OrderTrial
 from thalweg.adapt.outcomes import dropped_at, reaching
-from thalweg.adapt.plan_log import PlanLog
+from thalweg.adapt.plan_log import PlanLog, Ran
 from thalweg.adapt.policies import MakePolicy
 
 # The part of the filters' time that profiling may take when something has changed.
@@ -166,6 +167,10 @@ class AdaptiveOrder:
 
     # What others know
 
+    def news(self) -> tuple[Ran, ...]:
+        """What ran under which conditions since this was asked last."""
+        return tuple(self.log.news())
+
     def found(self) -> Order | None:
         """The order of now, if it was tried and kept since this was asked last."""
         fresh = self.changes[self._told :]
@@ -297,8 +302,12 @@ class AdaptiveOrder:
     def _recalled(self, evidence: Evidence, better: Order) -> Order | None:
         """The order that was found for such rows before, if it still is as good as another."""
         passes = evidence.passes
+        if passes.shape[1] > MOST_FILTERS:
+            return None
         rates = tuple(np.count_nonzero(column) / len(passes) for column in passes.T)
-        entry = self.log.meet(rates, self.order, evidence.cost_of_row)
+        entry = self.log.meet(
+            rates, self.order, lambda: Conditions.of(evidence.passes, evidence.times)
+        )
         if entry is None or entry.plan == self.order:
             return None
         is_as_good = evidence.cost(entry.plan) <= _AS_GOOD * evidence.cost(better)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from thalweg.adapt.decisions import Decision
-from thalweg.adapt.found_plans import FoundPlan, FoundPlans
+from thalweg.adapt.learned import FoundPlan, Learned
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,8 @@ class Adaptive(Protocol):
         """What was measured since this was asked last."""
         ...
 
-    def found(self) -> FoundPlans:
-        """Plans that were tried and kept since this was asked last."""
+    def learned(self) -> list[Learned]:
+        """What was learned since this was asked last."""
         ...
 
     def take_over(self, plans: Mapping[str, FoundPlan]) -> None:

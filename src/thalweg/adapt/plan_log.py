@@ -1,19 +1,21 @@
 """What was seen and which plan was taken for it: conditions that come back have their plan.
 
-An entry stands for conditions: a vector of statistics, a way to tell what any plan would cost
-under them, and how much ran under them. So the log also tells what the best single plan would
-have cost, and whether it was worth it to change plans.
+An entry stands for conditions: a vector of statistics, by which they are recognised, what any
+plan would cost under them, and how much ran under them. So the log also tells what the best single
+plan would have cost, and whether it was worth it to change plans.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
+
+from thalweg.adapt.conditions import Conditions
 
 # Numbers of filters or of inputs, in the order of the plan.
 Plan = tuple[int, ...]
 Statistics = tuple[float, ...]
-Cost = Callable[[Plan], float]
 
 # Statistics that nowhere differ by more are of the same conditions: parts of a thousand rows
 # differ by a twentieth by chance.
@@ -24,12 +26,11 @@ MOST_ENTRIES = 64
 
 @dataclass
 class Entry:
-    """Conditions, the plan of late for them, and how much (rows, say) ran under them. `cost`
-    is what a plan takes for one of those."""
+    """Conditions, the plan of late for them, and how many rows ran under them."""
 
     statistics: Statistics
     plan: Plan
-    cost: Cost
+    conditions: Conditions
     weight: float = 0.0
     visits: int = 1
 
@@ -37,30 +38,64 @@ class Entry:
         both = zip(self.statistics, statistics, strict=True)
         return max((abs(a - b) for a, b in both), default=0.0)
 
+    def cost(self, plan: Plan) -> float:
+        return self.conditions.cost(plan)
+
+    def to_json(self) -> dict[str, Any]:
+        return {**vars(self), "conditions": self.conditions.to_json()}
+
+    @staticmethod
+    def from_json(record: Mapping[str, Any]) -> Entry:
+        return Entry(
+            tuple(record["statistics"]),
+            tuple(record["plan"]),
+            Conditions.from_json(record["conditions"]),
+            record["weight"],
+            record["visits"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """Rows that ran under conditions; what these are is said when they are met first."""
+
+    statistics: Statistics
+    plan: Plan
+    rows: float
+    is_visit: bool
+    conditions: Conditions | None
+
 
 class PlanLog:
     def __init__(self, tolerance: float = TOLERANCE, most: int = MOST_ENTRIES) -> None:
         self._tolerance, self._most = tolerance, most
         self.entries: list[Entry] = []
         self._now: Entry | None = None
+        # Of each entry: the rows and visits that were told of.
+        self._told: dict[Statistics, tuple[float, int]] = {}
 
     def recall(self, statistics: Statistics) -> Entry | None:
         """The entry of these conditions, if they were met before."""
         near = min(self.entries, key=lambda entry: entry.distance(statistics), default=None)
         return near if near is not None and near.distance(statistics) <= self._tolerance else None
 
-    def meet(self, statistics: Statistics, plan: Plan, cost: Cost) -> Entry | None:
+    def meet(
+        self, statistics: Statistics, plan: Plan, conditions: Callable[[], Conditions]
+    ) -> Entry | None:
         """From now on these are the conditions; the entry, if they were met before."""
         known = self.recall(statistics)
         if known is None:
-            if len(self.entries) == self._most:
-                self.entries.remove(min(self.entries, key=lambda entry: entry.weight))
-            self._now = Entry(statistics, plan, cost)
-            self.entries.append(self._now)
+            self._now = self._add(Entry(statistics, plan, conditions()))
             return None
         known.visits += known is not self._now
         self._now = known
         return known
+
+    def _add(self, entry: Entry) -> Entry:
+        if len(self.entries) == self._most:
+            self.entries.remove(min(self.entries, key=lambda entry: entry.weight))
+        self.entries.append(entry)
+        return entry
 
     def take(self, plan: Plan) -> None:
         """The plan for the conditions of now."""
@@ -70,6 +105,34 @@ class PlanLog:
     def ran(self, weight: float) -> None:
         if self._now is not None:
             self._now.weight += weight
+
+    # Telling others
+
+    def news(self) -> list[Ran]:
+        """What ran since this was asked last."""
+        found = []
+        for entry in self.entries:
+            key = entry.statistics
+            rows, visits = self._told.get(key, (0.0, 0))
+            if entry.weight > rows:
+                conditions = None if visits else entry.conditions
+                more = entry.weight - rows
+                found.append(Ran(key, entry.plan, more, entry.visits > visits, conditions))
+                self._told[key] = entry.weight, entry.visits
+        return found
+
+    def hear(self, ran: Ran) -> None:
+        """What another log has told."""
+        entry = self.recall(ran.statistics)
+        if entry is None:
+            if ran.conditions is None:
+                return
+            entry = self._add(Entry(ran.statistics, ran.plan, ran.conditions, visits=0))
+        entry.plan = ran.plan
+        entry.weight += ran.rows
+        entry.visits += ran.is_visit
+
+    # What it was worth
 
     @property
     def spent(self) -> float:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from thalweg.adapt.decisions import Decision
-from thalweg.adapt.found_plans import FoundPlan, FoundPlans
+from thalweg.adapt.learned import FoundPlan, Learned
 from thalweg.adapt.measured import Measured
 from thalweg.clock import Clock
 from thalweg.dataflow import Dataflow, Failed, Noted, Purpose
@@ -47,7 +47,7 @@ class Taken:
     seconds: dict[str, float]
     decisions: list[Decision] = field(default_factory=list)
     measured: list[Measured] = field(default_factory=list)
-    plans: FoundPlans = field(default_factory=dict)
+    learned: list[Learned] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Intake:
             seconds=clock.seconds,
             decisions=self.fragments.decisions(),
             measured=self.fragments.measured(),
-            plans=self.fragments.found(),
+            learned=self.fragments.learned(),
         )
 
     def _send(
@@ -176,5 +176,5 @@ def _whole(parts: list[Taken]) -> Taken:
         dict(seconds),
         [decision for part in parts for decision in part.decisions],
         [measured for part in parts for measured in part.measured],
-        {name: plan for part in parts for name, plan in part.plans.items()},
+        [learned for part in parts for learned in part.learned],
     )

@@ -17,8 +17,8 @@ from typing import ClassVar
 import numpy as np
 
 from thalweg.adapt.decisions import Decision
-from thalweg.adapt.found_plans import FoundPlan, FoundPlans
 from thalweg.adapt.greedy import AGreedy
+from thalweg.adapt.learned import FoundPlan, Learned
 from thalweg.adapt.measured import Measured
 from thalweg.adapt.policies import MakePolicy
 from thalweg.operators.base import Moment
@@ -93,9 +93,16 @@ class JoinRun:
     def measured(self) -> list[Measured]:
         return list(self._report.measured())
 
-    def found(self) -> FoundPlans:
-        plans = {self._name(p): p.found() for p in self.pipelines}
-        return {name: plan for name, plan in plans.items() if plan is not None}
+    def learned(self) -> list[Learned]:
+        return [
+            Learned(
+                self._name(pipeline),
+                *self._report.told_as(pipeline),
+                pipeline.found(),
+                pipeline.order.news(),
+            )
+            for pipeline in self.pipelines
+        ]
 
     def take_over(self, plans: Mapping[str, FoundPlan]) -> None:
         for pipeline in self.pipelines:

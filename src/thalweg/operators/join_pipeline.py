@@ -16,8 +16,8 @@ import numpy as np
 from thalweg.adapt.adaptive_order import Spent
 from thalweg.adapt.drops import Index, Order
 from thalweg.adapt.evidence import Evidence
-from thalweg.adapt.found_plans import FoundPlan
-from thalweg.adapt.join_order import Tree, look_ups, path_to, spanning_tree
+from thalweg.adapt.join_order import Tree, look_ups, spanning_tree
+from thalweg.adapt.learned import FoundPlan
 from thalweg.adapt.lookup_order import LookupOrder, LookupTimes
 from thalweg.adapt.measured import Tally
 from thalweg.adapt.policies import MakePolicy
@@ -168,11 +168,12 @@ class Pipeline:
 
     def _leads(self, ways: Tree) -> bool:
         """Whether ways go from the root to all others, from neighbour to neighbour."""
-        near = self._topology.neighbours
-        return ways.keys() == set(self.others) and all(
-            far in near[before] and path_to(far, ways)[0] in near[self.root]
-            for far, before in ways.items()
-        )
+        if ways.keys() != set(self.others):
+            return False
+        near, reached = self._topology.neighbours, {self.root}
+        for _ in ways:
+            reached |= {m for m, way in ways.items() if way in reached and way in near[m]}
+        return len(reached) > len(ways)
 
     def members(self, order: Order) -> tuple[int, ...]:
         """Members as they are looked up, in an order of filters."""

@@ -26,12 +26,18 @@ class JoinReport:
         # By pipeline and step: what was told of it.
         self._before: dict[tuple[int, str], Tally] = {}
 
+    def told_as(self, pipeline: Pipeline) -> tuple[str, tuple[str, ...]]:
+        """What a pipeline and its look-ups are called."""
+        others = tuple(self._names[member] for member in pipeline.others)
+        return f"join from {self._names[pipeline.root]}", others
+
     def decisions(self) -> Iterator[Decision]:
         for pipeline in self._pipelines:
             changes = pipeline.order.changes
+            mechanism, _ = self.told_as(pipeline)
             for change in changes[self._told[pipeline.root] :]:
                 yield Decision(
-                    f"join from {self._names[pipeline.root]}",
+                    mechanism,
                     self._members(pipeline, change.before),
                     self._members(pipeline, change.after),
                     change.expected,

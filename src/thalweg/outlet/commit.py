@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from thalweg.adapt.found_plans import FoundPlans
+from thalweg.adapt.learned import FoundPlans
 from thalweg.catalog import Stream
 from thalweg.clock import WallClock, wall_clock
 from thalweg.control import ControlLog, Entry
@@ -28,6 +28,7 @@ from thalweg.operators.delta import BEFORE_TIME, FOREVER
 from thalweg.outlet.aside import put_aside
 from thalweg.outlet.begin import begun_entry
 from thalweg.outlet.decided import decided_in, keep_decisions
+from thalweg.outlet.learning import Learning, learned_in
 from thalweg.outlet.measuring import Measuring
 from thalweg.record_segments import Part
 from thalweg.segments import Piece
@@ -126,8 +127,9 @@ def next_entry(
 def _with_found(plans: FoundPlans, takes: list[Taken], results: list[ShardResult]) -> FoundPlans:
     """Where several tasks have found other plans for the same, one of them is as good as any."""
     found = dict(plans)
-    for told in (*(taken.plans for taken in takes), *(result.plans for result in results)):
-        found.update(told)
+    for learned in learned_in(takes, results):
+        if learned.plan is not None:
+            found[learned.name] = learned.plan
     return found
 
 
@@ -163,7 +165,7 @@ class Outlet:
         self._work = work
         self._clock = clock
         self._log = ControlLog(work.root)
-        self._measuring = Measuring(work.root)
+        self._measuring, self._learning = Measuring(work.root), Learning(work.root)
         self._needed: list[tuple[int, int]] = []
         # Where the last two batches began to read.
         self._begins: list[dict[str, Any]] = []
@@ -188,7 +190,9 @@ class Outlet:
         )
         put_aside(self._work, batch, takes, results)
         keep_decisions(self._work.root, batch, decided_in(takes, results))
-        self._measuring.end_batch(takes, results, flush or following.finished or following.waits)
+        at_once = flush or following.finished or following.waits
+        self._measuring.end_batch(takes, results, at_once)
+        self._learning.end_batch(learned_in(takes, results), at_once)
         publish(following.parts)
         self._sweep(batch, results)
         self._sweep_spools(entry)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from thalweg.adapt.decisions import Decision
-from thalweg.adapt.found_plans import FoundPlans
+from thalweg.adapt.learned import FoundPlans, Learned
 from thalweg.adapt.measured import Measured
 from thalweg.assembly import Origin
 from thalweg.clock import Clock
@@ -41,7 +41,7 @@ class ShardResult:
     `oldest` and `snapshot_batch` are the first batches whose segments and snapshots the
     manifest needs. `due` is what the passing of time will let out; `unwritten`: records
     wait to become a file. `seconds` says where the time went, `decisions` what was changed
-    on the way, `measured` what was seen, `plans` which ones were found to be good.
+    on the way, `measured` what was seen, `learned` what may be of use to others.
     """
 
     shard: int
@@ -61,7 +61,7 @@ class ShardResult:
     seconds: dict[str, float]
     decisions: list[Decision]
     measured: list[Measured]
-    plans: FoundPlans
+    learned: list[Learned]
 
 
 class Shard:
@@ -123,7 +123,7 @@ class Shard:
             clock.seconds,
             self._dataflow.decisions(),
             self._dataflow.measured(),
-            self._dataflow.found(),
+            self._dataflow.learned(),
         )
 
     # State

@@ -16,7 +16,7 @@ import numpy as np
 from thalweg.adapt.decisions import Decision
 from thalweg.adapt.drops import Order
 from thalweg.adapt.filter_order import FilterOrder
-from thalweg.adapt.found_plans import FoundPlan, FoundPlans
+from thalweg.adapt.learned import FoundPlan, Learned
 from thalweg.adapt.measured import Measured, Tally
 from thalweg.adapt.policies import MakePolicy
 from thalweg.evaluate import Failures
@@ -160,9 +160,10 @@ class Chain:
     def _name(self) -> str:
         return f"filters {' AND '.join(self._texts)}"
 
-    def found(self) -> FoundPlans:
+    def learned(self) -> list[Learned]:
         order = self.order.found()
-        return {} if order is None else {self._name: FoundPlan(order)}
+        plan = None if order is None else FoundPlan(order)
+        return [Learned(self._name, "filters", tuple(self._texts), plan, self.order.news())]
 
     def take_over(self, plans: Mapping[str, FoundPlan]) -> None:
         plan = plans.get(self._name)

@@ -1,7 +1,8 @@
-"""Plans that were found to be good, by what they are for.
+"""What those that adapt tell each other.
 
 Whoever has tried a plan and kept it tells of it; it goes into the log that every batch starts
-from, and whoever does the same elsewhere, or begins anew, has it from there.
+from, and whoever does the same elsewhere, or begins anew, has it from there. And it is told under
+which conditions rows ran, for whoever asks what it was worth to change plans.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from thalweg.adapt.drops import Order
+from thalweg.adapt.plan_log import Ran
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,3 +38,19 @@ class FoundPlan:
 
 # By a name that is the same wherever the same filters or look-ups stand.
 FoundPlans = dict[str, FoundPlan]
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """Of some filters or look-ups, whose texts `parts` are: a plan that was tried and kept, and
+    what ran."""
+
+    name: str
+    mechanism: str
+    parts: tuple[str, ...]
+    plan: FoundPlan | None
+    ran: tuple[Ran, ...]
+    queries: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return self.plan is not None or bool(self.ran)
