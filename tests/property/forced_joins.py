@@ -59,6 +59,8 @@ class Forced:
         if caches is not None:
             for candidate in caches.used:
                 self.did["hits"] += caches.of(candidate).counts.hits
+                if candidate.conditions:
+                    self.did["compared"] += caches.of(candidate).counts.updates
                 self.did["full"] += caches.of(candidate)._is_full
             if self._check:
                 check_entries(run, caches)

@@ -1,4 +1,5 @@
-"""Random joins of three to six streams: stars, chains, cycles, and one key for all."""
+"""Random joins of three to six streams: stars, chains, cycles, one key for all, and a chain at
+whose end nothing is equal."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from thalweg.cql.script import SourceText
 from thalweg.program import Program, bind_script
 from thalweg.testing.feeds import FeedRow, Feeds
 
-SHAPES = ("star", "chain", "cycle", "one key", "two keys")
+SHAPES = ("star", "chain", "cycle", "one key", "two keys", "compared")
 _WINDOWS = (
     "[RANGE 3 SECONDS]",
     "[RANGE 8 SECONDS]",
@@ -40,7 +41,9 @@ def join_case(seed: int, most_members: int = 5, row_counts: tuple[int, int] = (3
         f"TIMESTAMP BY ts FROM memory();"
         for i in range(members)
     ]
-    where = conditions(chance, members)
+    # What is compared only is found too often among many rows.
+    shapes = SHAPES if row_counts[1] < 100 else SHAPES[:-1]
+    where = conditions(chance, chance.choice(shapes), members)
     windows = ", ".join(f"R{i} {chance.choice(_WINDOWS)}" for i in range(members))
     columns = ", ".join(f"R{i}.c AS c{i}" for i in range(members) if chance.random() < 0.7)
     query = f"CREATE QUERY q AS SELECT R0.a, {columns or 'R1.c'} FROM {windows} WHERE {where};"
@@ -48,8 +51,7 @@ def join_case(seed: int, most_members: int = 5, row_counts: tuple[int, int] = (3
     return JoinCase("\n".join([*streams, query]), Feeds(feeds), members)
 
 
-def conditions(chance: random.Random, members: int) -> str:
-    shape = chance.choice(SHAPES)
+def conditions(chance: random.Random, shape: str, members: int) -> str:
     others = range(1, members)
     match shape:
         case "star":
@@ -60,6 +62,18 @@ def conditions(chance: random.Random, members: int) -> str:
             parts = [f"R{i - 1}.b = R{i}.a" for i in others] + [f"R{members - 1}.b = R0.a"]
         case "one key":
             parts = [f"R0.a = R{i}.a" for i in others]
+        case "compared":
+            before, last = f"R{members - 2}", f"R{members - 1}"
+            parts = [f"R{i - 1}.b = R{i}.a" for i in others[:-1]]
+            parts.append(
+                chance.choice(
+                    (
+                        f"abs({before}.c - {last}.c) < 2",
+                        f"({last}.a IS NULL OR {before}.c < {last}.c)",
+                        f"R0.c < {last}.c AND {before}.b <= {last}.b",
+                    )
+                )
+            )
         case _:
             parts = [f"R0.a = R{i}.a" for i in others] + ["R0.b = R1.b"]
     if chance.random() < 0.3:

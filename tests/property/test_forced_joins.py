@@ -38,6 +38,7 @@ def test_answers_do_not_depend_on_orders_and_caches(
             assert not wrong, f"seed {seed}: {wrong}"
     for what in ("caches", "hits", "orders", "rooms"):
         assert forced.did[what] > 500, forced.did
+    assert forced.did["compared"] > 100, forced.did
 
 
 def test_answers_do_not_depend_on_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -145,7 +145,7 @@ PLACE = Candidate(2, 0, 1, frozenset({0, 1}), frozenset({0}))
 
 def profile(looked_up: float, fresh: float, updating: float) -> Profile:
     steps = {2: [Step(1.0, 5.0, looked_up / 2), Step(5.0, 0.1, looked_up / 2)]}
-    return Profile({0: 100, 1: 100, 2: 1000}, steps, {PLACE: fresh}, lambda members: updating)
+    return Profile({0: 100, 1: 100, 2: 1000}, steps, {PLACE: fresh}, lambda _: updating)
 
 
 def test_a_cache_is_chosen_dropped_and_rests() -> None:
@@ -166,8 +166,8 @@ def test_what_is_stable_is_not_chosen_again() -> None:
     # spec: streamon 9.33
     loop, asked = CacheLoop(), []
 
-    def updating(members: frozenset[int]) -> float:
-        asked.append(members)
+    def updating(candidate: Candidate) -> float:
+        asked.append(candidate)
         return 1e4
 
     given = profile(1000.0, 0.1, 1e4)

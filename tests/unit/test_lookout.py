@@ -40,6 +40,12 @@ def test_few_rows_are_looked_at_with_those_that_follow() -> None:
     assert seen(lookout, [1_000, 900, 100]).has_changed
 
 
+def test_few_rows_that_take_long_are_looked_at() -> None:
+    lookout = seen(Lookout(STRETCH), [1_000, 900, 100], per_row=19_000.0)
+    assert not lookout.has_changed
+    assert seen(lookout, [1_000, 900, 100], per_row=19_000.0).has_changed
+
+
 def test_few_that_reach_a_filter_say_nothing_about_it() -> None:
     lookout = seen(Lookout(), [10_000, 100, 90])
     assert not seen(lookout, [10_000, 100, 10]).has_changed

@@ -71,13 +71,13 @@ class Step:
 @dataclass(frozen=True)
 class Profile:
     """What was measured in an interval: by pipeline the rows and the look-ups in their order,
-    by candidate the part of the keys that do not recur, and by members what it takes to keep a
-    cache of them up to date."""
+    by candidate the part of the keys that do not recur, and what it takes to keep it up to
+    date."""
 
     rows: Mapping[int, int]
     steps: Mapping[int, Sequence[Step]]
     fresh: Mapping[Candidate, float]
-    updating: Callable[[frozenset[int]], float]
+    updating: Callable[[Candidate], float]
 
     def estimate(self, candidate: Candidate) -> Estimate:
         steps = self.steps[candidate.pipeline][candidate.first : candidate.last + 1]
@@ -87,7 +87,7 @@ class Profile:
         missed = self.fresh[candidate] * (looked_up + leaving * ADDING)
         benefit = self.rows[candidate.pipeline] * (looked_up - asking - missed)
         # What does not pay even so need not be measured.
-        cost = self.updating(candidate.members) if benefit > 0 else 0.0
+        cost = self.updating(candidate) if benefit > 0 else 0.0
         return Estimate(benefit, cost)
 
 

@@ -15,8 +15,9 @@ from itertools import combinations
 
 # By pipeline: the order in which the other members are looked up.
 Orders = Mapping[int, Sequence[int]]
-# What caches have in common that are one: their members, and their key as numbers of classes.
-Shared = tuple[frozenset[int], frozenset[int]]
+# What caches have in common that are one: their members, and their key as numbers of classes and
+# of conditions.
+Shared = tuple[frozenset[int], frozenset[int], frozenset[int]]
 
 # With up to so many candidates all sets of them are looked at.
 EXHAUSTIVE = 8
@@ -24,17 +25,19 @@ EXHAUSTIVE = 8
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A cache for the look-ups at `first` up to `last` of a pipeline."""
+    """A cache for the look-ups at `first` up to `last` of a pipeline. Its key is what the
+    members of classes of columns equal, or what conditions compare them with."""
 
     pipeline: int
     first: int
     last: int
     members: frozenset[int]
     key: frozenset[int] = frozenset()
+    conditions: frozenset[int] = frozenset()
 
     @property
     def shared(self) -> Shared:
-        return self.members, self.key
+        return self.members, self.key, self.conditions
 
     def overlaps(self, other: Candidate) -> bool:
         return (

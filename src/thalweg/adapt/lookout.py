@@ -10,6 +10,8 @@ from math import sqrt
 # looked at. Of few that reach it, chance makes the part another one: by half of this divided by
 # the root of their number, on average.
 _CHANGE, _ROWS, _CHANCE = 0.03, 8192, 2.0
+# Fewer rows that take so many nanoseconds are looked at, too.
+_NANOS = 20_000_000
 _FEWEST = 256
 # Rows that take so many times as long as they did are a change, too; the shortest of the last
 # few stretches counts.
@@ -33,6 +35,7 @@ class Lookout:
         self._known = expected
         self._is_sure = False
         self._few: Sequence[int] | None = None
+        self._nanos = 0.0
         self._took = 0.0
         self._last: deque[float] = deque(maxlen=_STRETCHES)
 
@@ -52,12 +55,13 @@ class Lookout:
     def see(self, counts: Sequence[int], per_row: float) -> None:
         """A stretch of rows, and what each took."""
         self._last.append(per_row)
+        self._nanos += counts[0] * per_row
         if self._few is not None:
             counts = [a + b for a, b in zip(self._few, counts, strict=True)]
-        if counts[0] < _ROWS:
+        if counts[0] < _ROWS and self._nanos < _NANOS:
             self._few = counts
             return
-        self._few = None
+        self._few, self._nanos = None, 0.0
         if self._known is not None and _differ(self._known, counts):
             self._times_changed += 1
         else:

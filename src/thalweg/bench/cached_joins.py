@@ -147,6 +147,50 @@ def dear_condition(rows: int = 300) -> Case:
     return Case("a dear condition", script, second, seconds=30)
 
 
+def nested_loop(stored: int) -> Case:
+    """R ⋈ S by a key, and S ⋈ T by how near two numbers are: every row of T is compared with all
+    rows of S, of which so many are in the window."""
+    script = _script(
+        {"R": "a BIGINT", "S": "a BIGINT, b BIGINT", "T": "b BIGINT"},
+        "R.a = S.a AND abs(S.b - T.b) < 1",
+        "R.a, T.b",
+    )
+    rows = stored // WINDOW
+
+    def second(number: int, random: np.random.Generator) -> Columns:
+        a = number * rows + np.arange(rows)
+        return {
+            "R": (numbers(a),),
+            "S": (numbers(random.permutation(a)), numbers(random.integers(0, stored, rows))),
+            "T": (numbers(random.integers(0, stored // 5, stored)),),
+        }
+
+    return Case(f"nested loop over {stored} rows", script, second, seconds=100)
+
+
+def few_at_the_end(members: int, rows: int = 500) -> Case:
+    """A chain: each value of its last member has twenty rows in the one before, and each of
+    these a partner in the next one, and so on, but few have one in the first."""
+    streams = {f"R{i}": "a BIGINT, b BIGINT" for i in range(members)}
+    where = " AND ".join(f"R{i - 1}.b = R{i}.a" for i in range(1, members))
+    values = WINDOW * rows // 20
+
+    def second(number: int, random: np.random.Generator) -> Columns:
+        key = number * rows + np.arange(rows)
+        columns: Columns = {}
+        for i in range(members - 1):
+            end = key if i < members - 2 else random.integers(0, values, rows)
+            own = np.where(random.random(rows) < 0.02, key, -1 - key) if i == 0 else end
+            order = random.permutation(rows)
+            columns[f"R{i}"] = numbers(key[order]), numbers(own[order])
+        asked = random.integers(0, values, 10 * rows)
+        columns[f"R{members - 1}"] = numbers(asked), numbers(asked)
+        return columns
+
+    name = f"{members}-way chain, few at its end"
+    return Case(name, _script(streams, where, "R0.a"), second)
+
+
 def few_of_many(rows: int = 1000) -> Case:
     """Each value of B has twenty rows of S in the window, few of which have a partner in R."""
     return three_way("few of many", 20, 20.0, 0.02, 1.0, rows)

@@ -23,7 +23,9 @@ from thalweg.bench.cached_joins import (
     POINTS,
     Case,
     dear_condition,
+    few_at_the_end,
     few_of_many,
+    nested_loop,
     point,
     same_key,
     three_way,
@@ -43,6 +45,8 @@ CASES = (
     *(same_key(n) for n in (3, 5)),
     same_key(7, rows=2000),
     few_of_many(),
+    few_at_the_end(7),
+    *(nested_loop(stored) for stored in (250, 500, 1000)),
     dear_condition(),
     *(point(name) for name in POINTS),
 )

@@ -8,11 +8,11 @@ from functools import partial
 
 import numpy as np
 
-from thalweg.adapt.cache_loop import ADDING, CacheLoop, Profile, Recurrence, Step
+from thalweg.adapt.cache_loop import ADDING, BLOCK_KEYS, CacheLoop, Profile, Recurrence, Step
 from thalweg.adapt.caching import Candidate, candidates
 from thalweg.adapt.measured import Tally
 from thalweg.operators.delta import Delta
-from thalweg.operators.join_caches import JoinCaches
+from thalweg.operators.join_caches import ENOUGH_ROWS, JoinCaches
 from thalweg.operators.join_pipeline import Pipeline, Route
 from thalweg.operators.join_walk import Partial, Walk
 from thalweg.vector.hashing import hash_columns
@@ -23,8 +23,6 @@ LOOK, INTERVAL = 10_000_000, 200_000_000
 MOST_PATIENCE, MORE_PATIENCE = 8.0, 1.5
 # Prefix candidates and others, in all.
 MOST_CANDIDATES = 6
-# Rows without caches that say what a pipeline costs.
-ENOUGH_ROWS = 2048
 # Rows with caches after which they are judged; as many before are there to fill them.
 JUDGED_ROWS = 20_000
 # Rows by which it is found out what it takes to keep a cache up to date.
@@ -83,7 +81,9 @@ class CacheWatch:
     wanted: set[int] = field(init=False)
     _rows_of: dict[int, Delta] = field(default_factory=dict)
     # By members of a cache and one of them: when it was measured, and what a row of it takes.
-    _updates: dict[tuple[frozenset[int], int], tuple[int, float]] = field(default_factory=dict)
+    _updates: dict[tuple[frozenset[int], int], tuple[int, tuple[float, float]]] = field(
+        default_factory=dict
+    )
     _intervals: int = 0
     _patience: float = 1.0
     _looked: int = 0
@@ -201,7 +201,7 @@ class CacheWatch:
         known = {candidate: part for candidate, part in fresh.items() if part is not None}
         for candidate in self._recurrences:
             self._recurrences[candidate] = Recurrence()
-        profile = Profile(rows, self._steps, known, partial(self._updating_all, rows))
+        profile = Profile(rows, self._steps, known, partial(self._updating_all, rows, known))
         nanos = sum(rows[root] * sum(s.nanos for s in steps) for root, steps in self._steps.items())
         choice = self._loop.choose(self._candidates, profile, nanos)
         self._patience = min(MORE_PATIENCE * self._patience, MOST_PATIENCE)
@@ -212,18 +212,33 @@ class CacheWatch:
         for candidate in self._loop.used & known.keys():
             self.caches.claim(candidate, profile.estimate(candidate).net)
 
-    def _updating_all(self, rows: Mapping[int, int], members: frozenset[int]) -> float:
+    def _updating_all(
+        self, rows: Mapping[int, int], fresh: Mapping[Candidate, float], candidate: Candidate
+    ) -> float:
         """The nanoseconds to keep a cache up to date with all rows of an interval."""
-        return sum(rows[m] * self._updating_one(members, m) for m in members & self._rows_of.keys())
+        total, each = 0.0, ADDING
+        if candidate.conditions:
+            each += fresh[candidate] * BLOCK_KEYS * self._comparing(candidate)
+        for member in candidate.members & self._rows_of.keys():
+            nanos, added = self._updating_one(candidate.members, member)
+            total += rows[member] * (nanos + added * each)
+        return total
 
-    def _updating_one(self, members: frozenset[int], member: int) -> float:
-        """The same for a row of a member; asked now and then, as it is not for nothing."""
-        known = self._updates.get((members, member))
-        if known is None or self._intervals - known[0] >= REMEMBERED:
-            nanos, added = self.caches.updating(members, member, self._rows_of[member])
-            known = self._intervals, nanos + added * ADDING
-            self._updates[members, member] = known
-        return known[1]
+    def _comparing(self, candidate: Candidate) -> float:
+        """The nanoseconds to test the conditions of a pair, as its first look-up does."""
+        member = self._orders[candidate.pipeline][candidate.first]
+        step = self._steps[candidate.pipeline][candidate.first]
+        pairs = step.entering * self.caches.pipelines[candidate.pipeline].partners(member)
+        return step.nanos / pairs if pairs else 0.0
+
+    def _updating_one(self, members: frozenset[int], member: int) -> tuple[float, float]:
+        """For a row of a member, what it takes to find what is new in a cache, and how much that
+        is; asked now and then, as it is not for nothing."""
+        then, known = self._updates.get((members, member), (-REMEMBERED, (0.0, 0.0)))
+        if self._intervals - then >= REMEMBERED:
+            known = self.caches.updating(members, member, self._rows_of[member])
+            self._updates[members, member] = self._intervals, known
+        return known
 
     def _judge(self, pipeline: Pipeline) -> None:
         """Drop the caches of a pipeline that is slower with them."""

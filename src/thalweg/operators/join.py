@@ -82,7 +82,13 @@ class JoinRun:
         if pool is not None and len(topology.members) > 2:
             asked = needed.union(*(p.columns for p in self._predicates))
             self.caches = JoinCaches(
-                topology, self.pipelines, self._walk, graph.schema, asked, pool
+                topology,
+                self.pipelines,
+                self._walk,
+                graph.schema,
+                self._predicates,
+                asked,
+                pool,
             )
             self.cache_watch = CacheWatch(self.caches)
         self._report = JoinReport(graph, self.pipelines, self.cache_watch)

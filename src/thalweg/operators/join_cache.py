@@ -20,7 +20,7 @@ from thalweg.kernels.slots import SlotTable, Words
 from thalweg.kernels.texts import Texts
 from thalweg.operators.delta import BEFORE_TIME, Delta, Times
 from thalweg.operators.join_graph import Place, Topology
-from thalweg.operators.join_walk import Matches
+from thalweg.operators.join_walk import Matches, Predicate
 from thalweg.operators.row_words import RowWords
 from thalweg.operators.store import Store
 from thalweg.types import BIGINT, Field, Schema, Type
@@ -53,11 +53,19 @@ class CacheCounts:
 
 @dataclass(frozen=True)
 class Segment:
-    """Members of a join, the classes of keys by which they are asked for, and what is kept."""
+    """Members of a join, the classes of keys by which they are asked for or, where there are
+    none, the others' columns that conditions compare them with, and what is kept. All of the
+    conditions are true of it."""
 
     members: frozenset[int]
     classes: tuple[int, ...]
+    outer: tuple[Place, ...]
+    conditions: tuple[Predicate, ...]
     places: tuple[Place, ...]
+
+    def key_places(self, topology: Topology) -> list[Place]:
+        """A column for each part of the key."""
+        return [*(topology.classes[number][0] for number in self.classes), *self.outer]
 
 
 class SegmentCache:
@@ -68,7 +76,7 @@ class SegmentCache:
         self.room = room
         self.counts = CacheCounts()
         self._types = tuple(
-            schema[topology.column(topology.classes[c][0])].type for c in segment.classes
+            schema[topology.column(place)].type for place in segment.key_places(topology)
         )
         self._places = {place: i + 1 for i, place in enumerate(segment.places)}
         fields = tuple(schema[topology.column(place)] for place in segment.places)
@@ -80,7 +88,7 @@ class SegmentCache:
         self.clear()
 
     def clear(self) -> None:
-        self._keys = _Keys(self._types)
+        self._keys = _Keys(self._types, by_form=bool(self.segment.outer))
         self._store = self._new_store()
         self._asked_since = 0
         self._is_full = False
@@ -104,6 +112,10 @@ class SegmentCache:
         """The entry of each key, -1 where there is none."""
         self._asked_since += length
         return self._keys.find(keys, length)
+
+    def keys(self) -> tuple[Times, Columns]:
+        """All entries, and their keys."""
+        return self._keys.entries(), self._keys.columns()
 
     def matches(self, entries: Times, start: Times, end: Times) -> Matches:
         """The combinations in entries, and where they meet what asks in time."""
@@ -206,9 +218,9 @@ class _Keys:
     """Keys, each with the number of its entry: numbers are not given twice, so what is left
     of an entry that was dropped is not taken for another's."""
 
-    def __init__(self, types: tuple[Type, ...]) -> None:
-        self._is_number = len(types) == 1 and types[0] in FIXED
-        self._rows = RowWords(types, by_form=False)
+    def __init__(self, types: tuple[Type, ...], by_form: bool) -> None:
+        self._is_number = len(types) == 1 and types[0] in FIXED and not by_form
+        self._rows = RowWords(types, by_form)
         width = 1 if self._is_number else self._rows.width
         self._slots = SlotTable(width, self._rows.with_texts)
         # By slot: the entry, and whether it was asked for lately.

@@ -25,7 +25,7 @@ from thalweg.adapt.sample import told_apart
 from thalweg.operators.delta import BEFORE_TIME, FOREVER, Delta
 from thalweg.operators.join_cache import SegmentCache
 from thalweg.operators.join_graph import Lookup, Place, Topology
-from thalweg.operators.join_scout import CLEARLY_BETTER, MANY_PARTNERS, NewWalk, Scout
+from thalweg.operators.join_scout import CLEARLY_BETTER, NewWalk, Scout
 from thalweg.operators.join_walk import BASE, Partial, Walk
 from thalweg.operators.stored import StoreView
 from thalweg.vector.column import Columns
@@ -39,12 +39,15 @@ BYPASS_ROWS, BYPASS_SHARE = 32_768, 0.01
 TRIED_ROWS = 8192
 # The part of a pipeline's time that may go into watching which keys recur.
 WATCH_SHARE = 0.002
-# At every so many profiles it is asked for the best way to each member.
+# At every so many profiles it is asked for the best way to each member; and if rows behave as
+# they did not before.
 TREE_EVERY = 4
 # Rows of a profile, and of one that is to tell what look-ups take that few combinations meet;
 # fewer if so many of them take longer than that now.
 PROFILE_ROWS, TIMING_ROWS, FEWEST_PROFILE_ROWS = 512, 4096, 64
 PROFILE_NANOS = 400_000
+# A row with more partners than that has many.
+MANY_PARTNERS = 1.5
 # What took less is not worth saying how it went.
 TOLD_NANOS = 2_000_000
 
@@ -60,6 +63,13 @@ class Cached:
     cache: SegmentCache
     lookups: tuple[Lookup, ...]
     there: tuple[Place, ...]
+
+    def keys(self, walk: Walk, partial: Partial) -> tuple[Partial, Columns]:
+        """Combinations that may find something, and what to ask by: to be NULL is nothing
+        that equals, but may be something that a condition is true of."""
+        if self.cache.segment.outer:
+            return partial, tuple(walk.column(place, partial) for place in self.there)
+        return walk.keys(self.there, partial)
 
 
 @dataclass(frozen=True)
@@ -188,6 +198,10 @@ class Pipeline:
             self._paths[order] = Path(lookups, tuple(can_wait), {})
         return self._paths[order]
 
+    def partners(self, member: int) -> float:
+        """In a member, of a combination that has any there, before conditions are tested."""
+        return self._partners[member]
+
     def use(self, caches: dict[int, Cached]) -> None:
         """Caches for the order of now, by the position of the first look-up they replace."""
         self.caches, self._cached_order = caches, self.order.order
@@ -297,7 +311,7 @@ class Pipeline:
     def _ask(self, cached: Cached, walk: Walk, partial: Partial) -> tuple[Partial, Partial]:
         """Combinations with what a cache has for them, and those that it has nothing about."""
         cache, began = cached.cache, perf_counter_ns()
-        partial, keys = walk.keys(cached.there, partial)
+        partial, keys = cached.keys(walk, partial)
         entries = cache.find(keys, len(partial))
         missing = np.flatnonzero(entries < 0)
         counts = cache.counts
@@ -315,8 +329,9 @@ class Pipeline:
         if len(missed):
             partial, entries = partial.where(there), entries[there]
         found = cache.matches(entries, partial.start, partial.end)
-        walk.sides.update(dict.fromkeys(cache.segment.members, cache))
-        partial = walk.joined(partial, found, cache.segment.members)
+        members, conditions = cache.segment.members, cache.segment.conditions
+        walk.sides.update(dict.fromkeys(members, cache))
+        partial = walk.joined(partial, found, members, conditions)
         counts.found += len(found.owners)
         counts.filling += filling
         counts.probing += perf_counter_ns() - began - filling
@@ -324,14 +339,17 @@ class Pipeline:
 
     def _fill(self, cached: Cached, keys: Columns, length: int) -> Index:
         """Have entries for keys, as far as there is room; -1 for those that have none."""
-        cache = cached.cache
+        cache, segment = cached.cache, cached.cache.segment
         entries, fresh = cache.admit(keys, length)
         if not len(fresh):
             return entries
-        columns = {c: keys[at].take(fresh) for at, c in enumerate(cache.segment.classes)}
+        parts: Sequence[Place | int] = segment.outer or segment.classes
+        columns = {part: key.take(fresh) for part, key in zip(parts, keys, strict=True)}
         walk = self._new_walk(
-            frozenset(), lambda place: columns[self._topology.class_of(place)], self.root
-        )
+            frozenset(place[0] for place in segment.outer),
+            lambda place: columns[place if segment.outer else self._topology.class_of(place)],
+            self.root,
+        ).testing(segment.conditions)
         partial = walk.begin(
             np.full(len(fresh), BEFORE_TIME),
             np.full(len(fresh), FOREVER),
@@ -364,10 +382,12 @@ class Pipeline:
 
     def _profile(self, delta: Delta) -> None:
         began = perf_counter_ns()
-        if self.order.has_changed:
+        has_changed = self.order.has_changed
+        if has_changed:
             self._times.forget()
         some = delta.take(spread(len(delta), self._affordable_rows()))
-        if self._topology.has_cycles and self.order.profiles % TREE_EVERY == 0:
+        is_asked = has_changed or self.order.profiles % TREE_EVERY == 0
+        if self._topology.has_cycles and is_asked:
             self._choose_tree(some)
         self.order.profile(lambda: self._evidence(some), perf_counter_ns() - began)
 

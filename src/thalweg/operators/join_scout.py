@@ -24,8 +24,8 @@ from thalweg.vector.column import Vector
 # Rows that tell how many partners those of a member have, and by how much they have to be
 # fewer on another way.
 FEWEST_ROWS, FEW_ROWS, CLEARLY_BETTER = 4, 128, 1.25
-# A row with more partners than that has many.
-MANY_PARTNERS = 1.5
+# Partners that are found to tell how many there are.
+_FEW_PARTNERS = 512
 # (m) Nanoseconds that a look-up takes before it has seen a combination; and so many of these tell
 # what it takes for one.
 _CALL, TIMED_ROWS = 25_000, 1024
@@ -132,10 +132,11 @@ class Scout:
         return best, gain
 
     def _fan_out(self, rows: Delta, near: int, far: int) -> float:
-        """How many partners a row of a member has in another, by a few of them: fewest, if these
-        have many."""
-        few = self._partners_of(rows, near, far, FEWEST_ROWS)
-        return few if few > MANY_PARTNERS else self._partners_of(rows, near, far, FEW_ROWS)
+        """How many partners a row of a member has in another, by a few of them: the fewer, the
+        more these have."""
+        some = self._partners_of(rows, near, far, FEWEST_ROWS)
+        more = min(FEW_ROWS, int(_FEW_PARTNERS / some))
+        return some if more <= FEWEST_ROWS else self._partners_of(rows, near, far, more)
 
     def _partners_of(self, rows: Delta, near: int, far: int, count: int) -> float:
         lookup = self._topology.lookup(far, (near,))

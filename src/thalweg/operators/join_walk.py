@@ -118,6 +118,11 @@ class Walk:
         # By member: the combinations that had partners in it, and how many.
         self.partners: dict[int, tuple[int, int]] = {}
 
+    def testing(self, conditions: Sequence[Predicate]) -> Walk:
+        """The same, with these conditions and no others."""
+        self._predicates = conditions
+        return self
+
     def copy(self) -> Walk:
         """The same rows, to find others in another way."""
         other = copy(self)
@@ -200,14 +205,16 @@ class Walk:
         partial: Partial,
         found: Matches,
         members: Iterable[int],
+        known: Sequence[Predicate] = (),
     ) -> Partial:
-        """Combinations with what was found for them in some members."""
+        """Combinations with what was found for them in some members. Of some conditions it is
+        known that they are true."""
         before = self._bound(partial)
         rows = {m: numbers.take(found.owners) for m, numbers in partial.rows.items()}
         waiting = {m: slots.take(found.owners) for m, slots in partial.waiting.items()}
         weight = partial.weight.take(found.owners) * found.weight
         rows.update(dict.fromkeys(members, found.rows))
-        return self._tested(Partial(rows, found.start, found.end, weight, waiting), before)
+        return self._tested(Partial(rows, found.start, found.end, weight, waiting), before, known)
 
     # The second phase
 
@@ -247,11 +254,18 @@ class Walk:
     def _bound(self, partial: Partial) -> frozenset[int]:
         return self._members | (partial.rows.keys() - {BASE})
 
-    def _tested(self, partial: Partial, before: frozenset[int] | None) -> Partial:
+    def _tested(
+        self,
+        partial: Partial,
+        before: frozenset[int] | None,
+        known: Sequence[Predicate] = (),
+    ) -> Partial:
         """Keep combinations on which every condition is true that can be tested now."""
         now = self._bound(partial)
         for predicate in self._predicates:
             if not predicate.members <= now or (before is not None and predicate.members <= before):
+                continue
+            if predicate in known:
                 continue
             if not len(partial):
                 break
