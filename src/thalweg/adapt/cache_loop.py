@@ -21,9 +21,11 @@ CHANGE = 0.2
 # Keys that a block of them has, and bits for each of them.
 BLOCK_KEYS, BLOCK_BITS = 16_384, 4
 # Caches are tried if they are to make a join so many times as fast.
-WORTH_TRYING = 1.05
+WORTH_TRYING = 1.1
 # (m) Nanoseconds to ask a cache, to take a combination from it, and to add one.
 ASKING, TAKING, ADDING = 45.0, 12.0, 60.0
+# (m) How many times longer than a look-up it takes to fill an entry: it is for all times.
+FILLING = 2.0
 # Choices that a cache is left out of after it did not pay for the first time.
 _REST = 2
 
@@ -84,7 +86,7 @@ class Profile:
         entering, leaving = steps[0].entering, steps[-1].leaving
         looked_up = sum(step.nanos for step in steps)
         asking = entering * ASKING + leaving * TAKING
-        missed = self.fresh[candidate] * (looked_up + leaving * ADDING)
+        missed = self.fresh[candidate] * (FILLING * looked_up + leaving * ADDING)
         benefit = self.rows[candidate.pipeline] * (looked_up - asking - missed)
         # What does not pay even so need not be measured.
         cost = self.updating(candidate) if benefit > 0 else 0.0
