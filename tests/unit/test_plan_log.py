@@ -51,7 +51,7 @@ def test_what_ran_least_is_forgotten_first() -> None:
     log = PlanLog(tolerance=0.01, most=3)
     for number in range(3):
         log.meet((float(number),), (number,), flat)
-        log.ran(10.0 - number)
+        log.ran((number,), 10.0 - number)
     log.meet((7.0,), (7,), flat)
     assert [entry.plan for entry in log.entries] == [(0,), (1,), (7,)]
 
@@ -66,8 +66,9 @@ def test_the_best_single_plan_is_that_of_all_plans() -> None:
             patterns = [(bits, chance.randint(1, 50)) for bits in range(2**n)]
             times = tuple(chance.random() for _ in range(n))
             conditions = Conditions(times, tuple(patterns))
-            log.meet((chance.random(),), min(every, key=conditions.cost), lambda c=conditions: c)
-            log.ran(chance.random())
+            plan = min(every, key=conditions.cost)
+            log.meet((chance.random(),), plan, lambda c=conditions: c)
+            log.ran(plan, chance.random())
         least = min(sum(e.weight * e.cost(plan) for e in log.entries) for plan in every)
         assert log.best_single(lambda _, every=every: every)[1] == least  # type: ignore[misc]
         assert least <= log.best_single()[1] <= 1.2 * least
@@ -81,13 +82,25 @@ def test_a_log_that_hears_of_all_that_another_tells_is_like_it() -> None:
         told.meet(statistics, plan, flat)
         told.take(plan)
         for rows in (10.0, 5.0):
-            told.ran(rows)
+            told.ran(plan, rows)
             for ran in told.news():
                 hearing.hear(ran)
         assert not told.news()
     kept = [Entry.from_json(json.loads(json.dumps(e.to_json()))) for e in hearing.entries]
     assert kept == told.entries
     assert [(e.weight, e.visits) for e in kept] == [(30.0, 2), (15.0, 1)]
+
+
+def test_rows_cost_what_the_plan_costs_that_they_ran_in() -> None:
+    # spec: streamon 7.1
+    log = PlanLog()
+    log.meet((0.8, 0.1), (0, 1), lambda: Conditions((1.0, 1.0), ((0, 1), (1, 8), (2, 1))))
+    log.ran((0, 1), 100.0)
+    assert log.spent == pytest.approx(180.0)
+    assert log.return_on_adaptivity == pytest.approx(110.0 / 180.0)
+    log.take((1, 0))
+    log.ran((1, 0), 300.0)
+    assert log.spent == pytest.approx(180.0 + 3 * 110.0)
 
 
 def test_moves_lead_to_every_order() -> None:

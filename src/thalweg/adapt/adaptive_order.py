@@ -90,7 +90,8 @@ class AdaptiveOrder:
         self._policy = None if make is None or len(order) < 2 else make(order)
         self._clock, self._as_run = clock, as_run
         self._trial: OrderTrial | None = None
-        self._log = PlanLog()
+        # What was seen, and the orders for it.
+        self.log = PlanLog()
         # How many rows of the last profile reach each position, by order.
         self._sampled: dict[Order, list[int]] = {}
         # After a decision that did not pay, the next one waits longer; and so does the next
@@ -99,7 +100,6 @@ class AdaptiveOrder:
         self._lookout = self._new_lookout()
         # The nanoseconds of all rows at which a profile is due even if nothing has changed.
         self._due = 0.0
-        self._logged = 0
         # How many changes were told of, and the last order that was suggested.
         self._told = 0
         self._suggested: Order | None = None
@@ -107,13 +107,6 @@ class AdaptiveOrder:
     def next(self) -> Order:
         """The order for the next stretch."""
         return self.order if self._trial is None else self._trial.turn
-
-    @property
-    def log(self) -> PlanLog:
-        """What was seen, and the orders for it."""
-        self._log.ran(self.total.rows - self._logged)
-        self._logged = self.total.rows
-        return self._log
 
     @property
     def is_fixed(self) -> bool:
@@ -141,6 +134,7 @@ class AdaptiveOrder:
         self.total.add(rows, nanos)
         if self._policy is None:
             return
+        self.log.ran(order, rows)
         if self._trial is not None:
             self._trial.add(order, nanos / max(1, rows))
             if self._trial.is_over:

@@ -8,7 +8,7 @@ plan would have cost, and whether it was worth it to change plans.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from thalweg.adapt.conditions import Conditions
@@ -26,13 +26,24 @@ MOST_ENTRIES = 64
 
 @dataclass
 class Entry:
-    """Conditions, the plan of late for them, and how many rows ran under them."""
+    """Conditions, the plan of late for them, and how many rows ran under them in which plan."""
 
     statistics: Statistics
     plan: Plan
     conditions: Conditions
-    weight: float = 0.0
+    ran: dict[Plan, float] = field(default_factory=dict)
     visits: int = 1
+
+    @property
+    def weight(self) -> float:
+        return sum(self.ran.values())
+
+    @property
+    def spent(self) -> float:
+        return sum(rows * self.cost(plan) for plan, rows in self.ran.items())
+
+    def add(self, plan: Plan, rows: float) -> None:
+        self.ran[plan] = self.ran.get(plan, 0.0) + rows
 
     def distance(self, statistics: Statistics) -> float:
         both = zip(self.statistics, statistics, strict=True)
@@ -42,7 +53,8 @@ class Entry:
         return self.conditions.cost(plan)
 
     def to_json(self) -> dict[str, Any]:
-        return {**vars(self), "conditions": self.conditions.to_json()}
+        ran = [[list(plan), rows] for plan, rows in self.ran.items()]
+        return {**vars(self), "conditions": self.conditions.to_json(), "ran": ran}
 
     @staticmethod
     def from_json(record: Mapping[str, Any]) -> Entry:
@@ -50,18 +62,19 @@ class Entry:
             tuple(record["statistics"]),
             tuple(record["plan"]),
             Conditions.from_json(record["conditions"]),
-            record["weight"],
+            {tuple(plan): rows for plan, rows in record["ran"]},
             record["visits"],
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """Rows that ran under conditions; what these are is said when they are met first."""
+    """Rows that ran under conditions, by plan, and the plan of late; what the conditions are is
+    said when they are met first."""
 
     statistics: Statistics
     plan: Plan
-    rows: float
+    rows: dict[Plan, float]
     is_visit: bool
     conditions: Conditions | None
 
@@ -71,8 +84,8 @@ class PlanLog:
         self._tolerance, self._most = tolerance, most
         self.entries: list[Entry] = []
         self._now: Entry | None = None
-        # Of each entry: the rows and visits that were told of.
-        self._told: dict[Statistics, tuple[float, int]] = {}
+        # Of each entry: the rows by plan and the visits that were told of.
+        self._told: dict[Statistics, tuple[dict[Plan, float], int]] = {}
 
     def recall(self, statistics: Statistics) -> Entry | None:
         """The entry of these conditions, if they were met before."""
@@ -102,9 +115,9 @@ class PlanLog:
         if self._now is not None:
             self._now.plan = plan
 
-    def ran(self, weight: float) -> None:
+    def ran(self, plan: Plan, rows: float) -> None:
         if self._now is not None:
-            self._now.weight += weight
+            self._now.add(plan, rows)
 
     # Telling others
 
@@ -113,12 +126,12 @@ class PlanLog:
         found = []
         for entry in self.entries:
             key = entry.statistics
-            rows, visits = self._told.get(key, (0.0, 0))
-            if entry.weight > rows:
+            before, visits = self._told.get(key, ({}, 0))
+            more = {plan: rows - before.get(plan, 0.0) for plan, rows in entry.ran.items()}
+            if any(more.values()):
                 conditions = None if visits else entry.conditions
-                more = entry.weight - rows
                 found.append(Ran(key, entry.plan, more, entry.visits > visits, conditions))
-                self._told[key] = entry.weight, entry.visits
+                self._told[key] = dict(entry.ran), entry.visits
         return found
 
     def hear(self, ran: Ran) -> None:
@@ -129,15 +142,16 @@ class PlanLog:
                 return
             entry = self._add(Entry(ran.statistics, ran.plan, ran.conditions, visits=0))
         entry.plan = ran.plan
-        entry.weight += ran.rows
+        for plan, rows in ran.rows.items():
+            entry.add(plan, rows)
         entry.visits += ran.is_visit
 
     # What it was worth
 
     @property
     def spent(self) -> float:
-        """What the plans that were taken cost."""
-        return sum(entry.weight * entry.cost(entry.plan) for entry in self.entries)
+        """What the plans cost that rows ran in, trials too."""
+        return sum(entry.spent for entry in self.entries)
 
     def best_single(
         self, neighbours: Callable[[Plan], Iterable[Plan]] | None = None

@@ -9,7 +9,7 @@ they had to meet, for whoever decides on it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from time import perf_counter_ns, thread_time_ns
+from time import thread_time_ns
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from thalweg.adapt.filter_order import FilterOrder
 from thalweg.adapt.learned import FoundPlan, Learned
 from thalweg.adapt.measured import Measured, Tally
 from thalweg.adapt.policies import MakePolicy
+from thalweg.clock import OwnTime
 from thalweg.evaluate import Failures
 from thalweg.plan.expressions import Expression, PythonCall, columns_used, walk
 from thalweg.plan.text import expression_text
@@ -108,7 +109,7 @@ class Chain:
         first = sorted(range(len(loops)), key=lambda number: loops[number] is None)
         # A function of the user's may wait for something, which is no time of this thread.
         calls = any(isinstance(part, PythonCall) for p in predicates for part in walk(p))
-        self._clock = perf_counter_ns if calls else thread_time_ns
+        self._clock = OwnTime() if calls else thread_time_ns
         self.order = FilterOrder(tuple(first), make, self._clock)
 
     def __call__(self, columns: Columns, length: int) -> Index:
