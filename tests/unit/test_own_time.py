@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from thalweg import clock
-from thalweg.clock import OwnTime
+from thalweg.adapt import own_time
+from thalweg.adapt.own_time import OwnTime
 
 COMPUTED = 30_000_000
 
@@ -31,7 +31,7 @@ def test_computing_counts_and_waiting_counts() -> None:
 
 def test_what_others_take_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     own = OwnTime()
-    monkeypatch.setattr(clock, "_waits", lambda: 0)
+    monkeypatch.setattr(own_time, "_waits", lambda: 0)
     own()
     began, taken = own(), time.perf_counter_ns()
     # As if another process had run meanwhile: time passes, and this thread does not wait.
@@ -42,7 +42,7 @@ def test_what_others_take_does_not_count(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_all_time_counts_where_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
     own = OwnTime()
-    monkeypatch.setattr(clock, "_waits", lambda: -1)
+    monkeypatch.setattr(own_time, "_waits", lambda: -1)
     began, wall = own(), time.perf_counter_ns()
     compute()
     assert own() - began >= COMPUTED

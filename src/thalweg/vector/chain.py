@@ -18,8 +18,8 @@ from thalweg.adapt.drops import Order
 from thalweg.adapt.filter_order import FilterOrder
 from thalweg.adapt.learned import FoundPlan, Learned
 from thalweg.adapt.measured import Measured, Tally
+from thalweg.adapt.own_time import OwnTime
 from thalweg.adapt.policies import MakePolicy
-from thalweg.clock import OwnTime
 from thalweg.evaluate import Failures
 from thalweg.plan.expressions import Expression, PythonCall, columns_used, walk
 from thalweg.plan.text import expression_text
